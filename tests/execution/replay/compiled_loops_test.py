@@ -13,7 +13,10 @@ from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff import loop_compilation
 from fedfish_tff import models
+from fedfish_tff import parameters
 from fedfish_tff.execution import contexts
+from fedfish_tff.execution.ray import stage_actor
+from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.replay import compiled_loops
 from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.running import cohort_stages
@@ -81,16 +84,19 @@ class LoopTestCase(parameterized.TestCase):
     return output
 
   def assert_rounds_equal(self, actual, expected):
-    for one, other in zip(
-      tf.nest.flatten(actual.state.global_model_weights),
-      tf.nest.flatten(expected.state.global_model_weights),
-      strict=True,
-    ):
-      tolerance.assert_close(one, other, relative=tolerance.FLOAT32_SUMS)
+    self.assert_values_equal(
+      actual.state.global_model_weights, expected.state.global_model_weights
+    )
     one, other = (dict(_flat(output.metrics)) for output in (actual, expected))
     self.assertEqual(one.keys(), other.keys())
     for name, value in other.items():
       np.testing.assert_allclose(one[name], value, 1e-5, err_msg=name)
+
+  def assert_values_equal(self, actual, expected):
+    for one, other in zip(
+      tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True
+    ):
+      tolerance.assert_close(one, other, relative=tolerance.FLOAT32_SUMS)
 
 
 def _flat(nest, name=''):
@@ -181,6 +187,72 @@ class TrainingTest(LoopTestCase):
     self.assert_rounds_equal(
       actual, self.round_of(create, optimizer, self._clients())
     )
+
+  def _both(self, optimizer, run):
+    """Compares the results of two rounds with compiled loops and without.
+
+    Args:
+      optimizer: The clients' optimizer.
+      run: A function from an optimizer to the result.
+
+    Returns:
+      The number of compiled loops.
+    """
+    actual = run(client_work.compile_loops(optimizer))
+    number = self.compiled.call_count
+    expected = run(optimizer)
+    self.assertEqual(self.compiled.call_count, number)
+    self.assert_values_equal(actual, expected)
+    return number
+
+  @pytest.mark.slow
+  def test_client_states(self):
+    def run(optimizer):
+      process = algorithms.build_scaffold(
+        self._model(), optimizer, num_clients=4
+      )
+      state = process.initialize()
+      own = [process.initialize_client(state)] * 4
+      for _ in range(2):
+        state, own, _ = process.next(state, own, self._clients())
+      return process.get_model_weights(state), own
+
+    self.assertGreater(self._both(_OPTIMIZERS['sgd'](), run), 0)
+
+  @pytest.mark.slow
+  def test_the_second_pass_of_fed_fish(self):
+    def run(optimizer):
+      process = algorithms.build_fed_fish(self._model(), optimizer)
+      state = process.initialize()
+      for _ in range(2):
+        state = process.next(state, self._clients()).state
+      return process.get_model_weights(state)
+
+    self.assertGreater(self._both(_OPTIMIZERS['sgd'](), run), 1)
+
+  @parameterized.parameters('rate', 'factor')
+  @pytest.mark.slow
+  def test_a_replaced_learning_rate(self, name):
+    def run(optimizer):
+      process = algorithms.build_fed_avg(
+        self._model(), optimizer, tff.learning.optimizers.build_sgdm(1.0)
+      )
+      state = process.initialize()
+      results = [process.next(state, self._clients()).state]
+      for value in (0.5, 0.25):
+        with parameters.replaced({name: value}):
+          results.append(process.next(state, self._clients()).state)
+      weights = list(map(process.get_model_weights, results))
+      for other in weights[1:]:
+        self.assertFalse(
+          np.allclose(weights[0].trainable[0], other.trainable[0])
+        )
+      return weights
+
+    optimizer = client_work.build_rate_parameter_optimizer(
+      _OPTIMIZERS['sgd'](), 'rate', factor_name='factor'
+    )
+    self.assertEqual(self._both(optimizer, run), 1)
 
   def test_a_diverged_client_is_counted_as_without(self):
     clients = self._clients()
@@ -366,6 +438,21 @@ class RefusalTest(LoopTestCase):
     self.assertIn('strings', '\n'.join(logs.output))
     np.testing.assert_array_equal(actual, expected)
     self.assertEmpty(self.context.runner.general_path_reasons)
+
+  def test_gpus_are_refused(self):
+    def work(batches):
+      with loop_compilation.mark():
+        return batches.reduce(tf.zeros([4, 4]), lambda w, x: tf.matmul(w, w))
+
+    plan = federated_plan.compile_plan(
+      client_computations.sum_of_clients(work, _ROWS)
+    )
+    (stage,) = stage_actor.stages_of(plan)
+    runner = cohort_stages.CohortStageRunner(parallelism=1, devices=['GPU:0'])
+    with self.assertLogs(level='WARNING') as logs:
+      graph = runner.create_graph(stage, use_xla=False, compiles_loops=True)
+    self.assertIn('GPUs', '\n'.join(logs.output))
+    self.assertFalse(graph.compiles_loops)
 
   def test_many_weights_are_refused(self):
     with self.assertLogs(level='WARNING') as logs:
