@@ -51,7 +51,7 @@ BLOCK = block.Block(
   "Ray's actors without devices, which takes less time for small models of dense "
   'layers from about a hundred rounds on; results agree up to rounding',
   fields={
-    'compiler': fields.Field(
+    'name': fields.Field(
       'xla', fields.one_of('xla'), 'The compiler of the loops.'
     )
   },
