@@ -215,7 +215,9 @@ class _Effects:
     return range(1, (last or self._experiment.config.rounds) + 1)
 
   def _names(self) -> list[str]:
-    values = vars(self._experiment.process).items()
+    process = self._experiment.process
+    _ = process.local_training  # Built at its first use.
+    values = vars(process).items()
     return [name for name, v in values if isinstance(v, tff.Computation)]
 
   def _describe(self, name: str) -> Any:
