@@ -49,13 +49,5 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
 
 sweep = sweeps.choice(
   get_config,
-  lambda get_config: budget.pieces(
-    get_config,
-    RATES,
-    fed_fish=(budget.FED_AVG, budget.FISHERS[0]),
-    other_fishers=budget.FISHERS[1:],
-    corrections=budget.CORRECTIONS,
-    control_variates=budget.CONTROL_VARIATES,
-    averages=budget.OTHER_AVERAGES,
-  ),
+  lambda get_config: budget.pieces(get_config, RATES, **budget.ONE_MODEL),
 )

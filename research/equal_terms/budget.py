@@ -99,6 +99,14 @@ CLOCKS = (
   ),
   Entry('fed_avg,participation=flanp'),
 )
+# The pieces of a task with one model of all clients, by name.
+ONE_MODEL = {
+  'fed_fish': (FED_AVG, FISHERS[0]),
+  'other_fishers': FISHERS[1:],
+  'corrections': CORRECTIONS,
+  'control_variates': CONTROL_VARIATES,
+  'averages': OTHER_AVERAGES,
+}
 # What leaves the last layers with clients, beside two models of all clients
 # that each client fine-tunes.
 PERSONAL_LAYERS = (
