@@ -47,11 +47,15 @@ def blocks(runs: pd.DataFrame, by: str = 'method') -> pd.DataFrame:
 def tasks_to_join(runs: pd.DataFrame) -> list[list[str]]:
   """Returns the tasks of a question with three methods or more, and all tasks.
 
-  A list of one task is left out.
+  A list of one task, or of tasks that share FedAvg alone, is left out.
   """
-  num_methods = runs.groupby('task')['variant'].nunique()
-  found = [list(num_methods.index[num_methods > 2]), list(num_methods.index)]
-  return [of for of in found[: 1 + (found[0] != found[1])] if len(of) > 1]
+  methods = runs.groupby('task')['variant'].agg(set)
+  most, every = list(methods.index[methods.map(len) > 2]), list(methods.index)
+  return [
+    tasks
+    for tasks in ([every] if most == every else [most, every])
+    if len(tasks) > 1 and len(set.intersection(*methods[tasks])) > 1
+  ]
 
 
 def join_tasks(runs: pd.DataFrame) -> pd.DataFrame:

@@ -240,6 +240,11 @@ class JoinTasksTest(absltest.TestCase):
     self.assertEqual(tables.tasks_to_join(runs), [['t0', 'two']])
     self.assertEmpty(tables.tasks_to_join(runs[runs['task'] == 't0']))
 
+  def test_tasks_that_share_the_baseline_alone_are_not_joined(self):
+    runs = self._join('SCAFFOLD', 'SCAFFOLD')
+    is_shared = (runs['task'] != 'two') | (runs['method'] == 'FedAvg')
+    self.assertEqual(tables.tasks_to_join(runs[is_shared]), [['t0', 't1']])
+
 
 class FrontTest(absltest.TestCase):
   def test_methods_that_no_other_beats(self):
