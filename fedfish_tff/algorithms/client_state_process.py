@@ -68,8 +68,9 @@ class ClientStateProcess:
       data=B*>}@CLIENTS> -> <state=S@SERVER, metrics=M@SERVER>): a round that
       does not return the clients' new states. Its communication is that of a
       round, since states stay at the clients.
-    get_training_weights: A function (S -> ModelWeights) to the same weights that
-      runs no computation; None where they are not a part of S.
+    get_training_weights: A function (S -> ModelWeights) to the weights of
+      `get_model_weights` that runs no computation; None where they are not a
+      part of S.
     build_local_training: A function that builds `local_training`, a computation
       (<ModelWeights, B*> -> ModelWeights): one client's local training outside
       of a round, from weights of `client_model_weights`.

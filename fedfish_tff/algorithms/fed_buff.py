@@ -161,7 +161,6 @@ def _build(
 ) -> client_state_process.ClientStateProcess:
   errors.check_integer('max_staleness', max_staleness, least=0)
   averaged_statistics.refuse(model_fn, 'An asynchronous method')
-  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   staleness_weight = staleness_weight or polynomial_staleness_weight()
 
   def client_update(bound, sent, staleness, dataset):

@@ -73,7 +73,6 @@ def build_fed_rep(
     treatment of a client that is new to a trained representation: it trains the
     head, for any number of epochs.
   """
-  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   for name, number in (
     ('head_epochs', head_epochs),
     ('body_epochs', body_epochs),

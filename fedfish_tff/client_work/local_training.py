@@ -308,7 +308,6 @@ def build_local_training(
     A computation of type (<ModelWeights, B*> -> ModelWeights), unplaced, where
     B* are the batches of all epochs.
   """
-  check_optimizer(optimizer, 'client_optimizer_fn')
 
   def train(bound, weights, dataset):
     return train_locally(bound, optimizer, weights, dataset)
