@@ -117,6 +117,15 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertEqual((result.low, result.mean, result.high), (0.5, 0.5, 0.5))
     self.assertIn('equal', result.note)
 
+  def test_the_interval_has_the_unit_of_the_metric(self):
+    values = np.array([1.0, 4.0, 2.0, 3.0, 5.0, 7.0])
+    result = _compare(values, 0 * values)
+    for unit in (1e-9, 1e9):
+      scaled = _compare(unit * values, 0 * values)
+      np.testing.assert_allclose(
+        [scaled.low, scaled.high], [unit * result.low, unit * result.high]
+      )
+
   def test_differences_equal_but_for_rounding_count_as_equal(self):
     a = _keyed([0.1 + 0.2, *[0.3] * 5])
     result = paired_comparison.compare_paired(
@@ -164,6 +173,11 @@ class ComparePairedTest(parameterized.TestCase):
       paired_comparison.compare_paired(
         {1: 0.0, 3: 0.0}, {1: 0.0}, higher_is_better=True
       )
+    for more, named in ((5, '5'), (6, '5, ...')):
+      with self.assertRaisesRegex(
+        errors.InputError, rf'only: 1, 2, 3, 4, {named}\.$'
+      ):
+        _compare([0.0], [0.0] * (1 + more))
     with self.assertRaisesRegex(errors.InputError, 'no pair'):
       paired_comparison.compare_paired({}, {}, higher_is_better=True)
 
@@ -209,12 +223,15 @@ class SignFlipsTest(parameterized.TestCase):
   def test_flips_of_one_difference_are_as_large(self):
     self.assertEqual(paired_comparison.flip_signs([0.1]), 1.0)
 
-  def test_flips_need_finite_differences(self):
-    for values in ([], [np.nan, 1.0], [np.inf]):
-      with self.assertRaisesRegex(
-        errors.InputError, 'differences must be one finite number or more, got '
-      ):
-        paired_comparison.flip_signs(values)
+  @parameterized.parameters(
+    ([], 'none'), ([np.nan, 1.0], r'\[nan, 1.0\]'), ([np.inf], r'\[inf\]')
+  )
+  def test_flips_need_finite_differences(self, values, got):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'differences must be one finite number or more, got {got}',
+    ):
+      paired_comparison.flip_signs(values)
 
   @parameterized.parameters((1, 6), (2, 7), (3, 7), (4, 8), (10, 9))
   def test_the_fewest_pairs_that_reach_the_level(self, num_tests, expected):
@@ -228,6 +245,9 @@ class SignFlipsTest(parameterized.TestCase):
   def test_holm_leaves_out_what_has_no_p(self):
     adjusted = paired_comparison.adjust_holm([0.04, np.nan, 0.01, 0.03])
     np.testing.assert_allclose(adjusted, [0.06, np.nan, 0.03, 0.06])
+    # A probability is at most 1.
+    adjusted = paired_comparison.adjust_holm([0.6, 0.9])
+    np.testing.assert_array_equal(adjusted, [1.0, 1.0])
     self.assertEmpty(paired_comparison.adjust_holm([]))
 
 

@@ -54,6 +54,8 @@ class SelectBestTest(parameterized.TestCase):
     ({1: 0.3, 2: 0.3}, False, 1),
     ({1: 0.3, 2: 0.4, 3: 0.2}, True, 2),
     ({1: 0.3, 2: 0.4, 3: 0.2}, False, 3),
+    # A metric of a small unit.
+    ({1: 1e-8, 2: 2e-8}, True, 2),
     # Better by rounding only.
     ({1: 0.3, 2: 0.3 + 1e-8, 3: 0.29}, True, 1),
   )

@@ -102,6 +102,22 @@ class MethodPairsTest(parameterized.TestCase):
       ],
     ),
     (
+      'of_several_baselines_that_of_equal_options',
+      [
+        fake_runs.make_run(algorithm, client_weighting=weighting)
+        for algorithm in ('fed_avg', 'fed_prox')
+        for weighting in ('num_examples', 'uniform')
+      ],
+      [
+        ('FedAvg, clients weighted equally', 'FedAvg'),
+        ('FedProx', 'FedAvg'),
+        (
+          'FedProx, clients weighted equally',
+          'FedAvg, clients weighted equally',
+        ),
+      ],
+    ),
+    (
       'without_a_baseline_the_first',
       [fake_runs.make_run(a) for a in ('fed_fish', 'fed_prox', 'scaffold')],
       [('FedProx', 'FedFish'), ('SCAFFOLD', 'FedFish')],
@@ -317,6 +333,15 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertEqual((found[3].n, found[3].ties), (4, 4))
     (loss,) = compare('loss')
     self.assertEqual(loss.wins, 3)
+
+  def test_differences_are_those_of_a_metric_of_small_values(self):
+    runs = _runs()
+    for run in runs:
+      run.columns[_METRIC] = 1e-9 * run.columns[_METRIC]
+    # The loss of training is about 1.
+    last, _ = _compare(runs)
+    self.assertEqual((last.wins, last.ties), (3, 0))
+    self.assertAlmostEqual(last.mean, 1e-10, 15)
 
   def test_barriers_that_differ_by_rounding_tie(self):
     runs = _runs()
@@ -535,6 +560,19 @@ class StandOutTest(parameterized.TestCase):
       self.assertEqual(found.best == 'a', expected, p)
       seen.add(expected)
     self.assertEqual(seen, {True, False})
+
+  @parameterized.parameters(True, False)
+  def test_the_best_mean_must_be_better_in_the_common_seeds(self, higher):
+    sign = 0.1 if higher else -0.1
+    common, other = np.zeros(7), np.full(7, 9.0)
+    best = sign * pd.Series([*common, *other])
+    beaten, ahead = best - sign, sign * pd.Series(common + 1)
+    found = self._find(best, beaten, higher_is_better=higher)
+    self.assertEqual(found.best, 'a')
+    # In all seven seeds that it has, this one is better than the best mean.
+    found = self._find(best, beaten, ahead, higher_is_better=higher)
+    self.assertIsNone(found.best)
+    self.assertEqual((found.num_others, found.num_seeds), (2, 7))
 
   def test_a_method_without_common_seeds_or_values_is_not_beaten(self):
     best, other = np.arange(1.0, 8), pd.Series(0.0, range(7))

@@ -67,6 +67,11 @@ class SeedTableTest(parameterized.TestCase):
       ],
     )
     self.assertIn('over 2 seeds', table.notes[0])
+    # Also if most cells have none.
+    rows = {'x': [0.1, 0.2], 'y': [math.inf] * 2, 'z': [math.inf] * 2}
+    table = _make(rows, higher_is_better=True)
+    self.assertEqual(table.rows[1], ['x', '0.150 ± 0.071'])
+    self.assertIn('over 2 seeds', table.notes[0])
     _, *rows = _make(
       {'x': [0.5], 'none': []}, [0, 1], higher_is_better=True
     ).rows
