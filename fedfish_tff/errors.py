@@ -137,7 +137,7 @@ def list_some(values: Sequence[object], most: int = 20) -> str:
   return f'{shown} and {more:,} more' if more > 0 else shown
 
 
-def span(numbers: Iterable[float], form: str = 'g') -> str:
+def span(numbers: Iterable[float], form: str = '.9g') -> str:
   """Returns '2 to 5', the least and the largest number; '2' for equal ones.
 
   Args:

@@ -150,6 +150,8 @@ class SpanTest(absltest.TestCase):
     self.assertEqual(errors.span([5, 1200, 9], ','), '5 to 1,200')
     self.assertEqual(errors.span([18, 18]), '18')
     self.assertEqual(errors.span([0.1, 0.05]), '0.05 to 0.1')
+    # The numbers of C4's domains.
+    self.assertEqual(errors.span([15_600_001, 3]), '3 to 15600001')
 
 
 class DescribeFailedCheckTest(absltest.TestCase):

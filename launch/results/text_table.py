@@ -59,6 +59,8 @@ def count(number: int | str, what: str) -> str:
 
 def quantity(number: float) -> str:
   """Returns a number with three digits and the prefix of its unit: '1.2 M'."""
+  # Rounded first: 999,600 is 1 M.
+  number = float(f'{number:.3g}')
   for prefix, size in (('P', 1e15), ('T', 1e12), ('G', 1e9), ('M', 1e6)):
     if number >= size:
       return f'{number / size:.3g} {prefix}'

@@ -430,6 +430,6 @@ def _interval(values: pd.Series, form: str) -> str:
 def _numbers(*values: float, missing: str = 'unknown') -> list[str]:
   """Returns numbers with three digits or as integers."""
   return [
-    missing if math.isnan(v) else f'{v:.3g}' if v < 1e3 else f'{v:.0f}'
+    missing if math.isnan(v) else f'{v:.3g}' if v < 999.5 else f'{v:.0f}'
     for v in values
   ]

@@ -157,6 +157,17 @@ class DescribeTest(absltest.TestCase):
     self.assertRegex(page, r'FedFish .* unknown \| .* unknown \|')
     self.assertRegex(page, r'SCAFFOLD .* never \| .* never \|')
 
+  def test_costs_have_three_digits_or_are_integers(self):
+    runs, rounds = _runs()
+    steps = {'FedFish': 999.7, 'FedAvg': 99.96, 'SCAFFOLD': 12345.6}
+    runs['steps'] = runs['method'].map(steps)
+    page = tables.format_section(runs, rounds, title='t')
+    _, *rows = _tables_in(page)[1]
+    told = {method: told for method, _, _, told, *_ in rows}
+    self.assertEqual(
+      told, {'FedFish': '1000', 'FedAvg': '100', 'SCAFFOLD': '12346'}
+    )
+
   def test_a_method_without_a_seed_is_refused(self):
     runs, rounds = _runs()
     with self.assertRaisesRegex(errors.InputError, 'FedFish'):
