@@ -141,6 +141,8 @@ class SeedTableTest(parameterized.TestCase):
       'Of 3 methods, bold takes 7 common seeds, and there are 6: nothing is bold',
       table.notes[-1],
     )
+    table = _make({'a': [0.1], 'b': [0.2]}, higher_is_better=True)
+    self.assertIn('6 common seeds, and there is 1: nothing', table.notes[-1])
     rows = {name: np.arange(7.0) + i for i, name in enumerate('abc')}
     table = _make({**rows, 'lone': []}, higher_is_better=True)
     self.assertEmpty(table.bold)

@@ -90,6 +90,9 @@ class RanksTest(parameterized.TestCase):
     test = ranks.rank(pd.DataFrame([[3, 2, 1]] * 40, columns=list('abc')))
     self.assertEqual(test.p, 0.0)
     self.assertIn('the same order', ranks.tell_friedman(test))
+    # With two other ranks in one of two blocks, SciPy's statistic is 3 of 4.
+    swapped = ranks.rank(pd.DataFrame([[3, 2, 1], [2, 3, 1]]))
+    self.assertAlmostEqual(swapped.f, (2 - 1) * 3 / (2 * (3 - 1) - 3))
     example = ranks.rank(_TABLE_6)
     self.assertRegex(ranks.tell_friedman(example), r'F = 3\.69, p = 0\.02')
     self.assertEqual(ranks.find_cliques(test), [])
