@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of ranks over blocks, with the numbers of Demsar (JMLR 7, 2006)."""
 
+import dataclasses
+
 from fedfish_tff import errors
 from research.equal_terms import ranks
 
@@ -108,6 +110,11 @@ class RanksTest(parameterized.TestCase):
     )
     # a to c lie within 1.6, c and d too; b and c are within a to c.
     self.assertEqual(ranks.find_cliques(test), [('a', 'c'), ('c', 'd')])
+    closer = dataclasses.replace(test, critical_difference=0.75)
+    self.assertEqual(ranks.find_cliques(closer), [('b', 'c')])
+    # The first two alone are a group, too.
+    pairs = dataclasses.replace(test, ranks=test.ranks[['a', 'b', 'd']])
+    self.assertEqual(ranks.find_cliques(pairs), [('a', 'b')])
 
   def test_wrong_input(self):
     with self.assertRaisesRegex(errors.InputError, 'two blocks and two'):
