@@ -186,23 +186,10 @@ class Work:
     )
 
 
-class _SizedPlace:
-  """The place of an example, with the example's length."""
-
-  def __init__(self, place: int, size: int) -> None:
-    self.place = place
-    self._size = size
-
-  def __len__(self) -> int:
-    return self._size
-
-
 def _keep(
   client: Client, min_examples: int, counts: record_counts.RecordCounts
 ) -> np.ndarray:
   """Returns whether to write each example, bool [n], and counts the others."""
-  import dataset_grouper  # pylint: disable=g-import-not-at-top
-
   kept = np.ones(len(client.sizes), bool)
   if len(kept) < min_examples:
     counts.small_clients += 1
@@ -211,10 +198,11 @@ def _keep(
   sizes = client.sizes + _EXAMPLE_OVERHEAD
   if sizes.sum() < _MAX_CLIENT_BYTES:
     return kept
-  merge = dataset_grouper.beam.MergeWithLimitFn(_MAX_CLIENT_BYTES)
-  merged = merge.apply(map(_SizedPlace, range(len(kept)), sizes.tolist()))
-  kept[:] = False
-  kept[[one.place for one in merged]] = True
+  # A smaller example may still fit where one did not.
+  filled = 0
+  for place, size in enumerate(sizes):
+    kept[place] = filled + size < _MAX_CLIENT_BYTES
+    filled += size * kept[place]
   counts.add(
     'beyond_client_limit',
     int((~kept).sum()),
