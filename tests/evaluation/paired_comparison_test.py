@@ -93,13 +93,21 @@ class ComparePairedTest(parameterized.TestCase):
       self.assertEqual(result.p, 1.0)
 
   def test_it_is_repeatable(self):
-    a, b = _keyed([1.0, 2.0, 4.0, 3.0, 2.0]), _keyed([0.0, 2.5, 1.0, 2.0, 3.0])
-    results = [
-      paired_comparison.compare_paired(a, b, higher_is_better=True)
+    # So many pairs have an interval of random draws, and p of random flips.
+    a, b = np.random.default_rng(0).normal(size=(2, 20))
+    flat = [_compare(a, b) for _ in range(2)]
+    nested = [
+      paired_comparison.compare_nested(
+        {seed: _keyed(a + seed) for seed in range(6)},
+        {seed: _keyed(b) for seed in range(6)},
+        higher_is_better=True,
+      )
       for _ in range(2)
     ]
     # Not by ==, since NaN differs from itself.
-    self.assertEqual(*map(repr, results))
+    for one, other in (flat, nested):
+      self.assertFalse(np.isnan(one.low))
+      self.assertEqual(repr(one), repr(other))
 
   def test_wins_follow_the_direction_of_the_metric(self):
     a, b = _keyed([1.0, 1.0, 3.0]), _keyed([2.0, 1.0, 2.0])
