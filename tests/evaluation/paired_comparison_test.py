@@ -142,15 +142,6 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertIn('equal', result.note)
     self.assertEqual(result.low, result.high)
 
-  def test_missing_values_are_left_out_and_said(self):
-    a = _keyed([1.0, float('nan'), 2.0])
-    result = paired_comparison.compare_paired(
-      a, _keyed([0.0, 0.0, 0.5]), higher_is_better=True
-    )
-    self.assertEqual(result.n, 2)
-    self.assertAlmostEqual(result.mean, 1.25)
-    self.assertIn('for want of a finite value: 1', result.note)
-
   def test_a_diverged_pair_is_missing_not_infinite(self):
     inf = float('inf')
     with warnings.catch_warnings():
