@@ -35,9 +35,9 @@ _BEFORE = '_before'
 _STATISTICS = {
   '_by_examples': ' by examples',
   '_client_std': ', deviation over clients',
-  '_high_tenth': ', best tenth',
+  '_high_tenth': ', 90th percentile',
   '_jain_index': ", Jain's index",
-  '_low_tenth': ', low tenth',
+  '_low_tenth': ', 10th percentile',
   '_median': ', median',
   '_pld': ' by PLD',
   '_rdp': ' by RDP',
@@ -70,9 +70,10 @@ def title(column: str) -> str:
 def describe(column: str) -> str:
   """Returns 'Accuracy, global model on validation clients', or the column."""
   group, model, name, statistic = _parse(column)
-  text = title(name) + _STATISTICS.get(statistic, '')
+  told = _STATISTICS.get(statistic, '')
+  text = title(name) + told
   if group == 'csb':
-    return f'Barrier in {name}, {_BARRIER}'
+    return f'Barrier in {name}{told}, {_BARRIER}'
   if group == 'train' and not model:
     return f'{text}, training clients'
   if group not in _CLIENTS or model not in _DATA:

@@ -42,6 +42,11 @@ class ColumnTitlesTest(parameterized.TestCase):
       'test/personalized/accuracy_worst_tenth',
       'Test accuracy, after fine-tuning, worst tenth',
     ),
+    # The quantile may be of a metric of which lower is better.
+    (
+      'test/own/mse_high_tenth',
+      "Training clients' own test MSE, own models, 90th percentile",
+    ),
     ('validation/mse', 'Validation MSE'),
     ('train/num_examples', 'Training num examples'),
     ('csb/mse', 'Barrier in MSE'),
@@ -65,6 +70,10 @@ class ColumnTitlesTest(parameterized.TestCase):
     ),
     ('train/loss', 'Loss, training clients'),
     ('csb/accuracy', 'Barrier in accuracy, clients against the server'),
+    (
+      'csb/accuracy_by_examples',
+      'Barrier in accuracy by examples, clients against the server',
+    ),
     ('other/column', 'other/column'),
   )
   def test_a_description_tells_what_a_column_is_of(self, column, expected):
