@@ -278,7 +278,7 @@ def _until_common_value(
     for other in timed[metric]
   ]
   first = timed[column][np.invert(worse)].groupby('run').first()
-  which = f'{UNTIL} {metric} is {value:.4f}'
+  which = f'{UNTIL} {metric} is {seed_table.format_number(value)}'
   return which, _mark_diverged(frames, column, first)
 
 

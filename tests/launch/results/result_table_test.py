@@ -119,10 +119,15 @@ class MethodTableTest(parameterized.TestCase):
     self.assertNotIn(('A', _METRIC, equal), _rows(groups))
 
   @parameterized.parameters(
-    (_METRIC, [[0.1, np.nan, 0.8], [0.1, 0.9, 0.7]], [0.1, 0.85, 0.7]),
-    ('eval/global/mse', [[9, np.inf, 2], [9, 1, 3]], [9, 1.5, 3]),
+    (
+      _METRIC,
+      [[0.1, np.nan, 0.8], [0.1, 0.9, 0.7]],
+      [0.1, 0.85, 0.7],
+      '0.8000',
+    ),
+    ('eval/global/mse', [[9, np.inf, 2], [9, 1, 3]], [9, 1.5, 3], '2.000'),
   )
-  def test_time_until_all_runs_are_as_good(self, metric, slow, fast):
+  def test_time_until_all_runs_are_as_good(self, metric, slow, fast, target):
     def run(seed, seconds, values):
       columns = {'round': np.arange(3.0), metric: np.array(values)}
       if seconds:
@@ -152,9 +157,9 @@ class MethodTableTest(parameterized.TestCase):
       },
       {
         ('slow', _LAST): (20, 2),
-        ('slow', f'until {metric} is {slow[0][2]:.4f}'): (15, 2),
+        ('slow', f'until {metric} is {target}'): (15, 2),
         ('fast', _LAST): (2, 1),
-        ('fast', f'until {metric} is {slow[0][2]:.4f}'): (1, 1),
+        ('fast', f'until {metric} is {target}'): (1, 1),
       },
     )
 
@@ -346,13 +351,14 @@ class MethodTableTest(parameterized.TestCase):
       differs = any('Fine-tuning differs' in note for note in table.notes)
       self.assertEqual(differs, count == 3)
 
-  def test_the_target_of_a_task_of_which_lower_is_better(self):
+  @parameterized.parameters((1, '2.000'), (1e-6, '2.000e-06'))
+  def test_the_target_of_a_task_of_which_lower_is_better(self, unit, target):
     def run(seconds, values):
       return dataclasses.replace(
         fake_runs.make_run(),
         columns={
           'round': np.arange(1.0, 4),
-          'eval/global/error': np.array(values),
+          'eval/global/error': unit * np.array(values),
           'simulated/seconds': np.arange(1.0, 4) * seconds,
         },
         metric='error',
@@ -365,7 +371,7 @@ class MethodTableTest(parameterized.TestCase):
     # Both reach 2, the worse of the best errors.
     for label, seconds in (('A', 20), ('B', 3)):
       row = rows[
-        label, 'simulated/seconds', 'until eval/global/error is 2.0000'
+        label, 'simulated/seconds', f'until eval/global/error is {target}'
       ]
       self.assertEqual(row['mean'], seconds)
 
