@@ -4,7 +4,9 @@
 
 from launch.results import text_table
 
+from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 
 class QuantityTest(parameterized.TestCase):
@@ -23,3 +25,67 @@ class QuantityTest(parameterized.TestCase):
   )
   def test_three_digits_are_below_a_thousand(self, number, expected):
     self.assertEqual(text_table.quantity(number), expected)
+
+
+class TextTableTest(absltest.TestCase):
+  def test_columns_are_as_wide_as_their_widest_cell(self):
+    self.assertEqual(
+      text_table.align(
+        [
+          ('method', 'mean', ''),
+          ('FedFish', '0.5 ± 0.25', 'one pair'),
+          ('', '1', ''),
+        ]
+      ),
+      'method   mean\nFedFish  0.5 ± 0.25  one pair\n         1',
+    )
+
+  def test_rows_of_another_length_are_refused(self):
+    with self.assertRaises(ValueError):
+      text_table.align([('a', 'b'), ('c',)])
+
+  def test_latex(self):
+    # It has been through pdflatex, and looked at.
+    rows = [('a_b', '50% & ~$x^2$'), (r'{c}\d', '0.5 ± 0.1'), ('#1', '')]
+    table = text_table.Table(['A note.'], rows, bold=[(1, 1)])
+    self.assertEqual(
+      text_table.to_latex('A title', table).splitlines(),
+      [
+        '% A title',
+        '% A note.',
+        r'% It needs \usepackage{booktabs}.',
+        r'\begin{tabular}{@{}ll@{}}',
+        r'\toprule',
+        r'a\_b & 50\% \& \textasciitilde{}\$x\textasciicircum{}2\$ \\',
+        r'\midrule',
+        r'\{c\}\textbackslash{}d & \textbf{0.5 $\pm$ 0.1} \\',
+        r'\#1 &  \\',
+        r'\bottomrule',
+        r'\end{tabular}',
+      ],
+    )
+
+  def test_numbers_are_aligned_at_the_right(self):
+    rows = [('Method', 'A'), ('x', '1')]
+    table = text_table.Table(['A note.'], rows, bold=[(1, 1)], num_left=1)
+    self.assertIn(r'\begin{tabular}{@{}lr@{}}', text_table.to_latex('t', table))
+    self.assertEqual(
+      text_table.to_markdown('t', table).splitlines(),
+      [
+        *('# t', '', 'A note.', ''),
+        '| Method |     A |',
+        '| ---    |  ---: |',
+        '| x      | **1** |',
+      ],
+    )
+    self.assertIn('<td>x</td><td class="number">', text_table.to_html(table))
+
+  def test_csv(self):
+    rows = [('FedFish, 1', 0.1, None), ('ä', float('nan'), np.nan)]
+    for keep_nan, last in ((False, 'ä,,'), (True, 'ä,nan,nan')):
+      content = text_table.to_csv(
+        ['method', 'mean', 'low'], rows, keep_nan=keep_nan
+      )
+      self.assertEqual(
+        content.decode(), f'method,mean,low\n"FedFish, 1",0.1,\n{last}\n'
+      )
