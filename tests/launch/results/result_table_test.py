@@ -115,6 +115,10 @@ class MethodTableTest(parameterized.TestCase):
       row = rows[label, result_table.MEGABYTES, _LAST]
       self.assertEqual(row['mean'], sent)
       self.assertAlmostEqual(rows[label, _METRIC, equal]['mean'], score)
+    # Bytes that one run does not know are no common number.
+    unknown = [fake_runs.make_run('fed_sgd')]
+    del unknown[0].columns['communication/wire_bytes_total']
+    self.assertNotIn(('A', _METRIC, equal), _rows({**groups, 'C': unknown}))
     del groups['B']
     self.assertNotIn(('A', _METRIC, equal), _rows(groups))
 
@@ -237,6 +241,11 @@ class MethodTableTest(parameterized.TestCase):
       self.assertEqual(
         keys, [(name, _LAST) for name in values if not name.endswith('loss')]
       )
+    # There is one after fine-tuning, on own test data if runs have it.
+    new = 'test/new_fine_tuned/accuracy'
+    more = dataclasses.replace(run, values={**values, new: 0.5})
+    keys = result_table.usual_columns(fake_runs.named({'A': [more]}))
+    self.assertEqual([name for name, _ in keys], [*list(values)[:2], new])
     # The score that judges is not there twice.
     run = dataclasses.replace(run, judged_by='personalized')
     keys = result_table.usual_columns(fake_runs.named({'A': [run]}))

@@ -29,6 +29,9 @@ class RunNotesTest(parameterized.TestCase):
     )
     note = _describe(runs[:1])
     self.assertStartsWith(note, '1 seed, nothing is pooled. ')
+    found = fake_runs.named({'FedAvg': runs, 'FedFish': runs[:1]})
+    note = run_notes.describe(found, 'a mean')
+    self.assertStartsWith(note, '1 to 2 seeds: a mean. ')
 
   @parameterized.parameters(
     ([{}, {}], ''),
@@ -78,9 +81,10 @@ class RunNotesTest(parameterized.TestCase):
 
   def test_lines_of_one_seed_are_no_means(self):
     self.assertEqual(run_notes.tell_lines([1, 1]), 'Lines are of 1 seed')
-    self.assertStartsWith(
-      run_notes.tell_lines([1, 3]), 'Lines: means over 1 to'
-    )
+    for counts, seeds in (([2, 2], '2 seeds;'), ([1, 3], '1 to 3 seeds;')):
+      self.assertStartsWith(
+        run_notes.tell_lines(counts), f'Lines: means over {seeds}'
+      )
 
   def test_groups_of_a_sweep(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
