@@ -5,6 +5,7 @@
 import csv
 import dataclasses
 import io
+import itertools
 
 from launch.results import frames
 from launch.results import settings
@@ -40,13 +41,32 @@ class TransferRowsTest(absltest.TestCase):
       np.testing.assert_allclose(row.all_tokens, score + 0.5)
       np.testing.assert_allclose(row.deviation, 0.01)
       if not gain:
-        self.assertEqual((row.baseline, row.pairs), ('', 0))
+        self.assertEqual(
+          (row.baseline, row.pairs, row.wins, row.ties), ('', 0, 0, 0)
+        )
         self.assertTrue(np.isnan(row.difference))
         continue
       self.assertEqual((row.baseline, row.pairs), ('FedAvg', 3))
       np.testing.assert_allclose(row.difference, 0.1)
       # More perplexity is worse.
       self.assertEqual(row.wins, 3 if row.metric == 'accuracy' else 0)
+
+  def test_targets_and_metrics_are_as_given_and_shares_rise(self):
+    rows = _rows(lambda run, scores: scores[::-1])
+    columns = ['target', 'metric', 'at', 'percent', 'method', 'local_epochs']
+    self.assertEqual(
+      list(rows[columns].itertuples(index=False, name=None)),
+      list(
+        itertools.product(
+          ('cc_news', 'c4'),
+          ('perplexity', 'accuracy'),
+          ('R/2', 'R'),
+          (0, 25, 50),
+          ('FedAvg', 'FedFish'),
+          (1, 8),
+        )
+      ),
+    )
 
   def test_a_seed_that_diverged_is_no_pair(self):
     def change(run, scores):
