@@ -86,7 +86,10 @@ def _name(column: str) -> str:
 
 
 def _format(score: float | None) -> str:
-  return f'{score:.4f}' if score is not None else 'diverged'
+  if score is None:
+    return 'diverged'
+  # A loss may be small, which is not 0.
+  return f'{score:.4f}' if score == 0 or abs(score) >= 1e-3 else f'{score:.4g}'
 
 
 def _rounds(

@@ -206,6 +206,13 @@ class ClosingLineTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
+    (0.0, '0.0000'), (0.001, '0.0010'), (2.345678e-6, '2.346e-06')
+  )
+  def test_a_small_loss_is_not_told_as_none(self, loss, told):
+    line = self._format(test={'global/loss': loss})
+    self.assertIn(f'global model {told}. Judged', line)
+
+  @parameterized.parameters(
     (5, '; the model is that of round 5: Loss on 2 test clients: global'),
     (7, None),
     (9, None),
