@@ -9,6 +9,7 @@ from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 
 
 class SweepResultsTest(parameterized.TestCase):
@@ -175,6 +176,22 @@ class SweepResultsTest(parameterized.TestCase):
     # All are there.
     _, notes = sweep_results.tell_groups(self._results(runs, [0.3] * 12))
     self.assertNotIn('Not ', ' '.join(notes))
+
+  def test_one_value_is_no_edge(self):
+    table = pd.DataFrame(
+      [
+        ('A', {'x': 0.1, 'y': 1}, False),
+        ('A', {'x': 0.2, 'y': 1}, True),
+        ('A', {'x': 0.3, 'y': 1}, False),
+        ('B', {'x': 0.1}, False),
+        ('B', {'x': 0.2}, True),
+        ('C', {'x': 0.2}, True),
+      ],
+      columns=['name', 'tuned', 'is_best'],
+    )
+    (told,) = sweep_results.tell_edges(table)
+    self.assertEndsWith(told, ': x 0.2 of B.')
+    self.assertEmpty(sweep_results.tell_edges(table[:3]))
 
   @parameterized.parameters((None, True), (4, False))
   def test_results_are_of_the_last_round_if_all_runs_got_there(
