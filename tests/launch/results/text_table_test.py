@@ -65,6 +65,32 @@ class TextTableTest(absltest.TestCase):
       ],
     )
 
+  def test_heads_and_numbers_in_latex_have_short_lines(self):
+    rows = [
+      ('Method of a long name', 'Test accuracy, global model'),
+      ('FedFish, mean of Fisher values', '0.123 ± 0.045, missing: 2'),
+    ]
+    table = text_table.Table([], rows, bold=[(1, 1)], num_left=1)
+    lines = text_table.to_latex('t', table).splitlines()
+    # A deviation stays with its number, and the words of a method in one line.
+    self.assertEqual(
+      [line for line in lines if ' & ' in line],
+      [
+        r'\shortstack[l]{Method of a \\ long name} & '
+        r'\shortstack[r]{Test accuracy, \\ global model} \\',
+        r'FedFish, mean of Fisher values & '
+        r'\textbf{\shortstack[r]{0.123 $\pm$ 0.045, \\ missing: 2}} \\',
+      ],
+    )
+
+  def test_a_table_without_rows_says_so(self):
+    table = text_table.Table(['0 of 2 runs are finished.'], [])
+    pages = text_table.to_pages('methods', 'A title', table)
+    self.assertEqual(list(pages), ['methods.md', 'methods.tex'])
+    for page in pages.values():
+      self.assertIn('0 of 2 runs', page.decode())
+      self.assertIn(text_table.NOTHING, page.decode())
+
   def test_numbers_are_aligned_at_the_right(self):
     rows = [('Method', 'A'), ('x', '1')]
     table = text_table.Table(['A note.'], rows, bold=[(1, 1)], num_left=1)
