@@ -72,6 +72,7 @@ class ColumnTitlesTest(parameterized.TestCase):
       'Barrier in accuracy by examples, clients against the server',
     ),
     ('other/column', 'other/column'),
+    ('eval/clients/mse', 'eval/clients/mse'),
   )
   def test_a_description_tells_what_a_column_is_of(self, column, expected):
     self.assertEqual(column_titles.describe(column), expected)
