@@ -130,6 +130,16 @@ def direction(
   return metric_names.higher_is_better(column)
 
 
+def _deviations(config: config_lib.Config) -> dict[str, str]:
+  """Returns words for a result that is not that of a fixed last round."""
+  own = config.blocks['early_stopping']
+  if own.patience:
+    return {'early_stopping.patience': 'early stopping'}
+  if own.restore_best:
+    return {'early_stopping.restore_best': 'best round'}
+  return {}
+
+
 def _summary(outcome: block.Outcome) -> dict[str, Any]:
   """Returns the deciding column and its best round."""
   stopping = outcome.stopping
@@ -149,6 +159,7 @@ BLOCK = block.Block(
   presets={'stop': {}, 'keep_best': {'patience': 0}},
   supports='learning_rates',
   check=_check,
+  deviations=_deviations,
   in_loop=True,
   hooks=_hooks,
   restores_best=lambda config: config.blocks['early_stopping'].restore_best,

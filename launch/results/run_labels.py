@@ -86,9 +86,14 @@ def describe_fields(
   return [
     text_table.count(value, short.removesuffix('s'))
     if name in (_EPOCHS, 'rounds') and isinstance(value, int)
-    else f'{short} {str(value).replace("_", " ")}'
+    else f'{short} {_format(value)}'
     for (name, value), short in zip(told.items(), shorten_fields(told))
   ]
+
+
+def _format(value: Any) -> str:
+  """Returns a value of a field as words; an empty text is seen by its quotes."""
+  return str(value).replace('_', ' ') if value != '' else "''"
 
 
 def shorten_fields(names: Collection[str]) -> list[str]:

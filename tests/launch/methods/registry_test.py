@@ -136,6 +136,8 @@ class LabelTest(parameterized.TestCase):
       'fed_avg,weight_average=ema,client_schedule=warmup,server_schedule=cosine',
       'FedAvg, averaged weights, warm-up of client rates, cosine of server rates',
     ),
+    ('fed_avg,early_stopping=stop', 'FedAvg, early stopping'),
+    ('fed_avg,early_stopping=keep_best', 'FedAvg, best round'),
     ('damped', 'FedFish, mean of Fisher values, damping 0.0001'),
     (
       'fed_avg,server=adam,fine_tuning=ft_lp,start=fed3r',

@@ -266,6 +266,15 @@ class LabelMethodsTest(parameterized.TestCase):
   def test_labels_tell(self, configs):
     self.assertEqual(_label(*configs.values()), list(configs))
 
+  def test_an_empty_text_is_seen_in_a_label(self):
+    layers = ('', 'hidden')
+    self.assertEqual(
+      _label(
+        *(_variant('fed_per', algorithm__local_layers=of) for of in layers)
+      ),
+      ["FedPer, local layers ''", 'FedPer, local layers hidden'],
+    )
+
   def test_what_is_told_elsewhere_is_left_out(self):
     elsewhere = ('local_epochs', 'rounds', 'server_learning_rate')
     labels = _label(*_ESTIMATORS.values(), besides=elsewhere)
