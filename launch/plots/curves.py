@@ -108,8 +108,10 @@ def _plot(
 ) -> mpl_figure.Figure | None:
   """Draws all lines in one panel, or, if there are many, in one each, too."""
   column, x_label, _, unit = X_AXES[x]
-  groups = frames.groups()
-  lines = read_lines(groups, column, metric)
+  looks = style.method_looks(frames.groups())
+  # Titles and notes tell of runs with both columns; diverged ones have no line.
+  frames = frames.having(column, metric)
+  lines = read_lines(frames.groups(), column, metric)
   if not lines:
     return None
   many = len(lines) > panels.MOST_BANDS
@@ -119,7 +121,6 @@ def _plot(
     sharex=many,
     sharey=many,
   )
-  looks = style.method_looks(groups)
   ratio = BYTES_RATIO if unit else math.inf
   if panels.draw_lines(axes[0], lines, looks, unit=unit, log_ratio=ratio):
     ratio = 0

@@ -77,6 +77,15 @@ class Frames:
     seeds = self.runs['seed'].to_dict()
     return values.astype(float).dropna().rename(index=seeds, level='run')
 
+  def having(self, *names: str) -> Frames:
+    """Returns the frames of runs with a row that has all given columns.
+
+    Args:
+      *names: The columns of metrics.csv; infinite values count.
+    """
+    rows = self.rounds.reindex(columns=list(dict.fromkeys(names))).dropna()
+    return self.of(self.runs[self.runs.index.isin(rows.index.unique('run'))])
+
   def drawn(self, *names: str) -> pd.DataFrame:
     """Returns the rows with finite values in all given columns.
 

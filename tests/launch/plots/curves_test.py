@@ -141,5 +141,8 @@ class PlotCurvesTest(parameterized.TestCase):
     groups = _groups()
     bare = fake_runs.make_run('fed_sgd')
     del bare.columns[_METRIC]
-    groups['FedSGD'] = [bare]
-    self.assertNotIn('FedSGD', _lines(_draw(groups, _METRIC)))
+    bare.config['cohort_size'] = 7
+    groups['FedSGD'] = [_shorten(bare, 2)]
+    figure = _draw(groups, _METRIC)
+    self.assertNotIn('FedSGD', _lines(figure))
+    self.assertEqual(_note(figure), _note(_draw(_groups(), _METRIC)))
