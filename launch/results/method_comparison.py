@@ -438,12 +438,16 @@ def value_by_seed(values: pd.Series, which: str) -> pd.Series:
 def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
   """Returns a sentence that names methods which a column does not compare.
 
+  A column that neither the method nor its baseline has, such as the metric of
+  another task, is not told.
+
   Args:
     groups: The runs by label.
     comparisons: The result of `compare_columns`, of which those that pair
       clients are left out: few runs may have been evaluated.
   """
-  methods = [method for method, _ in pair_methods(groups).compared]
+  pairs = pair_methods(groups).compared
+  methods = [method for method, _ in pairs]
   of_seeds = comparisons[comparisons['paired_by'] == SEEDS]
   head = 'Not compared, without values in common with the baseline'
   if of_seeds.empty:
@@ -451,11 +455,23 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
   absent: dict[str, list[str]] = {}
   for metric, of in of_seeds.groupby('metric', sort=False):
     there = set(of['method'])
-    without = [method for method in methods if method not in there]
+    without = [
+      pair[0]
+      for pair in pairs
+      if pair[0] not in there
+      and any(_has_values(groups[label], metric) for label in pair)
+    ]
     if without:
       absent.setdefault(', '.join(without), []).append(metric)
   told = [f'{", ".join(of)} of {names}' for names, of in absent.items()]
   return f'{head}: {"; ".join(told)}.' if told else ''
+
+
+def _has_values(frames: frames_lib.Frames, metric: str) -> bool:
+  """Returns whether runs have a column of metrics.csv or `test/<name>`."""
+  if metric.startswith(_TEST):
+    return not by_seed(frames.runs, metric).empty
+  return not frames.column(metric).empty
 
 
 def format_table(comparisons: pd.DataFrame) -> str:

@@ -119,11 +119,15 @@ def _find_bold(
   }
   # A cell without a value.
   empty = values[:0].droplevel([0, 1, 2])
-  bold, few, apart, could = [], {}, [], False
+  bold, few, apart, could, num_columns = [], {}, [], False, 0
   for column, (of, head) in enumerate(titles.items(), len(told.columns)):
     for task, rows in families if of in directions else ():
       where = f'{head} of {task}' if several else head
       by_seed = {i: by_cell.get((i, *of), empty) for i in rows}
+      # Such as the metric of another task.
+      if all(values.empty for values in by_seed.values()):
+        continue
+      num_columns += 1
       found = method_comparison.stand_out(by_seed, **directions[of])
       if found.best is not None:
         bold.append((1 + told.index.get_loc(found.best), column))
@@ -135,7 +139,6 @@ def _find_bold(
         could |= found.num_others > 0
   notes = [method_comparison.BOLD] * could
   notes += ['No difference is that clear here.'] * (could and not bold)
-  num_columns = len(directions) * len(families)
   for (others, seeds), heads in few.items():
     where = '' if len(heads) == num_columns else f' in {"; ".join(heads)}'
     needed = paired_comparison.fewest_pairs(others)

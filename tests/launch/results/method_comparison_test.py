@@ -442,13 +442,20 @@ class MethodComparisonTest(parameterized.TestCase):
 
   def test_methods_without_a_column_are_named(self):
     runs = [*_runs(), *(fake_runs.make_run('scaffold', s) for s in range(3))]
+    # Another task, none of whose runs has barriers.
+    runs += [
+      fake_runs.make_run(name, s, task='emnist')
+      for name in ('fed_avg', 'fed_fish')
+      for s in range(3)
+    ]
     for run in runs:
-      if run.algorithm == 'scaffold':
+      if run.algorithm == 'scaffold' or run.config['task']['name'] == 'emnist':
         del run.columns['csb/accuracy']
     groups = fake_runs.frames(runs).groups()
     found = method_comparison.compare_methods(groups, _METRIC)
     told = method_comparison.tell_absent(groups, found)
-    self.assertEndsWith(told, ': csb/accuracy of SCAFFOLD.')
+    self.assertEndsWith(told, ': csb/accuracy of SCAFFOLD, digits.')
+    groups = fake_runs.frames(runs[:-6]).groups()
     kept = {k: of for k, of in groups.items() if k != 'SCAFFOLD'}
     found = method_comparison.compare_methods(kept, _METRIC)
     self.assertEmpty(method_comparison.tell_absent(kept, found))

@@ -168,6 +168,10 @@ class SeedTableTest(parameterized.TestCase):
     rows['d'] = []
     table = _make(rows, runs=runs, higher_is_better=True)
     self.assertEndsWith(table.notes[-1], ': A of two (d).')
+    # A column that the whole task lacks is not its own.
+    rows['c'] = []
+    table = _make(rows, runs=runs, higher_is_better=True)
+    self.assertNotIn('two', ' '.join(table.notes))
 
   def test_the_rule_of_bold_is_there_if_something_could_be_bold(self):
     for seeds in (5, 6):
