@@ -39,6 +39,8 @@ CLIENTS = 'clients in seeds'
 # has diverged by then has neither.
 LAST_ROUND = 'last round'
 ALL_ROUNDS = 'mean of rounds'
+# The round of scores on test clients, such as the best one of early stopping.
+MODEL = "run's model"
 
 _TEST = 'test/'
 
@@ -314,8 +316,9 @@ def compare_methods(groups: Groups, metric: str) -> pd.DataFrame:
 
   Returns:
     The comparisons by seed, at the last round and over all rounds, those of the
-    numbers of test clients of finished runs, and those by client within a seed,
-    for the columns that runs have, in the form of `compare_columns`.
+    numbers of test clients, and those by client within a seed, both of finished
+    runs' models, for the columns that runs have, in the form of
+    `compare_columns`.
   """
   name = metric.rpartition('/')[2]
   columns = dict.fromkeys([metric, f'csb/{name}', f'csb/{name}_by_examples'])
@@ -331,8 +334,8 @@ def compare_methods(groups: Groups, metric: str) -> pd.DataFrame:
     groups,
     [
       *itertools.product(columns, (LAST_ROUND, ALL_ROUNDS), (SEEDS,)),
-      *((column, LAST_ROUND, SEEDS) for column in tested),
-      *((f'{of}/{name}', LAST_ROUND, CLIENTS) for of in by_client),
+      *((column, MODEL, SEEDS) for column in tested),
+      *((f'{of}/{name}', MODEL, CLIENTS) for of in by_client),
     ],
   )
 
@@ -347,8 +350,9 @@ def compare_columns(
     columns: For each comparison, the `metric`, a column of metrics.csv or of
       evaluation/clients.csv, or `test/<name>` of summary.json; the `rounds`,
       `LAST_ROUND`, or `ALL_ROUNDS` for the mean over the rounds after the
-      initial model at which both methods were evaluated; and `paired_by`, the
-      pairs: `SEEDS` or `CLIENTS`.
+      initial model at which both methods were evaluated, or `MODEL` for what
+      metrics.csv does not have; and `paired_by`, the pairs: `SEEDS` or
+      `CLIENTS`.
 
   Returns:
     A row for each column and pair of methods with a seed, a round and, if

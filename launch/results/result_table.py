@@ -414,6 +414,10 @@ def to_csv(
     told = name_groups(frames).rename(columns={'Method': 'method'})
   values = read_values(frames, all_columns(frames, metric), metric)
   table = seed_table.over_seeds(values, _INDEX[:3]).reset_index(_INDEX[1:3])
+  of_model = {*_numbers(frames)} - {*frames.rounds}
+  is_last = table['rounds'] == method_comparison.LAST_ROUND
+  is_of_model = is_last & table['metric'].isin(of_model)
+  table['rounds'] = table['rounds'].mask(is_of_model, method_comparison.MODEL)
   return text_table.frame_to_csv(told.join(table))
 
 

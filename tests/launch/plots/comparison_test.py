@@ -3,6 +3,7 @@
 """Tests of the catalogue of plots and of the comparison of workdirs."""
 
 import contextlib
+import csv
 import dataclasses
 import io
 from unittest import mock
@@ -81,6 +82,16 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
     rows = (self._output / 'comparison.csv').read_text(encoding='utf-8')
     for column in values:
       self.assertIn(f',{column},', rows)
+
+    # The model of a run that stopped early is not that of its last round.
+    for name in ('comparison.csv', 'methods.csv'):
+      with open(self._output / name, encoding='utf-8') as file:
+        rounds = {
+          row['metric']: row['rounds']
+          for row in csv.DictReader(file)
+          if row['metric'].startswith('test/')
+        }
+      self.assertEqual(rounds, dict.fromkeys(values, "run's model"))
 
   def test_tables_are_written_even_if_plots_fail(self):
     with mock.patch.object(
