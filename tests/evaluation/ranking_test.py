@@ -145,6 +145,16 @@ class MetricNamesTest(parameterized.TestCase):
     self.assertEqual(metric_names.is_count(metric), expected)
 
   @parameterized.parameters(
+    ('train/loss', True),
+    ('eval/global/macro_f1_worst_tenth', True),
+    ('global/confusion_0_as_1', True),
+    (metric_names.GRADIENT, False),
+    ('train/accuracy_of_mine', False),
+  )
+  def test_metrics_of_the_package(self, metric, expected):
+    self.assertEqual(metric_names.is_known(metric), expected)
+
+  @parameterized.parameters(
     ('eval/own_fine_tuned/accuracy_median', 'eval/own_global/accuracy_median'),
     ('test/new_fine_tuned/mse', 'test/new_global/mse'),
     ('eval/personalized/mse', 'eval/personalized/mse_before'),
