@@ -59,7 +59,10 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
   return frames.of(
     runs.sort_values(
       list(COLUMNS),
-      key=lambda of: pd.factorize(of)[0] if of.dtype == object else of,
+      # Text has another dtype in each version of pandas.
+      key=lambda of: (
+        of if pd.api.types.is_numeric_dtype(of) else pd.factorize(of)[0]
+      ),
     )
   )
 

@@ -56,6 +56,30 @@ class SettingsTest(parameterized.TestCase):
       ],
     )
     self.assertEqual(list(found.runs['seed']), 3 * [0, 1])
+    self.assertEqual(list(settings.describe(found)['total_epochs']), 3 * [32])
+
+  def test_tasks_and_methods_are_as_given(self):
+    given = [
+      (method, epochs, 6, task)
+      for task in ('emnist', 'digits')
+      for method in ('fed_prox', 'fed_avg')
+      for epochs in (16, 4)
+    ]
+    self.assertEqual(
+      _keys(_read(*given)),
+      [
+        (task, method, epochs, 6)
+        for task in ('emnist', 'digits')
+        for method in ('FedProx', 'FedAvg')
+        for epochs in (4, 16)
+      ],
+    )
+
+  def test_a_run_without_local_epochs_has_one_a_round(self):
+    run = fake_runs.make_setting_run(rounds=6)
+    run.config.pop('local_epochs')
+    found = settings.describe(settings.read_settings(fake_runs.frames([run])))
+    self.assertEqual(found['total_epochs'].item(), 6)
 
   @parameterized.named_parameters(
     # Rates are tuned: they do not choose.
