@@ -28,6 +28,11 @@ class NamesTest(absltest.TestCase):
     names = plan_lib.name_runs(runs)
     self.assertEqual(names[0], 'fed_avg-client_learning_rate_0.0001-seed_0')
     self.assertEqual(names[-1], 'fed_fish-client_learning_rate_0.05-seed_1')
+    runs = sweeps.grid(['fed_avg'], {'task.hidden_units': ((8, 4), (16,))})
+    self.assertEqual(
+      plan_lib.name_runs(runs),
+      [f'fed_avg-hidden_units_{units}' for units in ('8_4', '16')],
+    )
 
   def test_what_follows_is_not(self):
     """Rounds follow from local epochs, rates from those and the variant."""
@@ -51,6 +56,42 @@ class NamesTest(absltest.TestCase):
   def test_clashing_names_are_told_apart(self):
     runs = [sweeps.Run('a', {'x.b': '1'}), sweeps.Run('a', {'x.b': 1})]
     self.assertLen(set(plan_lib.name_runs(runs)), 2)
+
+
+_SWEEPS = """
+from launch.configs import digits, sweeps
+
+get_config = digits.get_config
+sweep = sweeps.choice(get_config, lambda get_config: {
+  'tuned': lambda: sweeps.compare(
+    get_config,
+    ('fed_avg',),
+    seeds=3,
+    tuned={'client_learning_rate': (0.1, 0.2)},
+  ),
+  'plain': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
+})
+"""
+
+
+class ListTest(absltest.TestCase):
+  def test_runs_that_tune_are_counted_and_told(self):
+    path = self.create_tempfile('several.py', _SWEEPS).full_path
+    # Two rates with two seeds tune, and three seeds judge.
+    self.assertEqual(
+      [line.split(maxsplit=2) for line in plan_lib.list_sweeps(path)],
+      [
+        ['Sweep', 'Runs'],
+        ['tuned', '7', '4 of them tune client_learning_rate'],
+        ['plain', '2'],
+      ],
+    )
+
+  def test_a_function_does_not_tell_its_sweeps(self):
+    text = _SWEEPS + "sweep = {'a': ()}.get\n"
+    path = self.create_tempfile('one.py', text).full_path
+    with self.assertRaisesRegex(errors.InputError, 'one of sweeps.choice'):
+      plan_lib.list_sweeps(path)
 
 
 class PlanTest(parameterized.TestCase):
