@@ -19,9 +19,9 @@ POOLED = (
   'evaluation.half_way_checkpoint',
 )
 RATES = ('client_learning_rate', 'server_learning_rate')
-_EPOCHS = 'local_epochs'
+_EPOCHS, _ROUNDS = 'local_epochs', 'rounds'
 # Fields that are chosen for the method and for other fields, such as local epochs.
-_CHOSEN_LAST = ('rounds', *RATES, 'evaluate_every', 'task.inputs')
+_CHOSEN_LAST = (_ROUNDS, *RATES, 'evaluate_every', 'task.inputs')
 _TASK = 'task.'
 _UNSET = 'unset'
 
@@ -39,7 +39,8 @@ def label_methods(
   Returns:
     The labels. A label is the method's title, then the task if there are
     several, then the fields in which runs of this title differ, and those
-    beside the method, such as local epochs, in which runs of the task differ.
+    beside the method, such as local epochs, in which runs of the task differ;
+    rounds, if runs of any title of the task differ in them.
     Fields that earlier ones settle are left out.
   """
   titles = [
@@ -85,7 +86,7 @@ def describe_fields(
   told = {name: value for name, value in values.items() if name not in besides}
   return [
     text_table.count(value, short.removesuffix('s'))
-    if name in (_EPOCHS, 'rounds') and isinstance(value, int)
+    if name in (_EPOCHS, _ROUNDS) and isinstance(value, int)
     else f'{short} {_format(value)}'
     for (name, value), short in zip(told.items(), shorten_fields(told))
   ]
@@ -157,6 +158,9 @@ def _tell_apart(
     )
     for task, _ in of_kind
   }
+  # Beside "FedAvg, 4 rounds", a method without a number would have any.
+  for (task, _), names_of in own.items():
+    of_task[task] += [name for name in names_of if name == _ROUNDS]
   return [
     describe_fields(
       {

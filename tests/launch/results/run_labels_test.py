@@ -266,6 +266,17 @@ class LabelMethodsTest(parameterized.TestCase):
   def test_labels_tell(self, configs):
     self.assertEqual(_label(*configs.values()), list(configs))
 
+  def test_rounds_are_told_of_all_methods_if_of_one(self):
+    runs = [
+      _variant(name, rounds=rounds)
+      for name, rounds in (('fed_avg', 4), ('fed_avg', 6), ('fed_fish', 4))
+    ]
+    self.assertEqual(
+      _label(*runs),
+      ['FedAvg, 4 rounds', 'FedAvg, 6 rounds', 'FedFish, 4 rounds'],
+    )
+    self.assertEqual(_label(*runs[1:]), ['FedAvg', 'FedFish'])
+
   def test_an_empty_text_is_seen_in_a_label(self):
     layers = ('', 'hidden')
     self.assertEqual(
