@@ -171,15 +171,18 @@ def draw(
   seeds = run_notes.count_seeds(points.groupby('label')['seed'].nunique())
   pooling = f'One point per seed and round, {seeds}'
   labels = [label for label in frames.groups() if label not in drawn]
-  without = f'Without a barrier to compare: {", ".join(labels)}' * bool(labels)
+  # A label has commas itself.
+  told = '; '.join(labels)
+  without = f'Not drawn, without a barrier or a baseline: {told}' * bool(told)
+  runs = frames.runs[frames.runs['label'].isin(drawn)]
   figure = draw_panels(
     points,
     name,
     (5.6, 4.9) if alone else (3.6, 3.3),
     34 if alone else 20,
-    run_notes.join([pooling, run_notes.tell_clients(frames.runs), without]),
+    run_notes.join([pooling, run_notes.tell_clients(runs), without]),
   )
   title = 'Client-server barrier, training clients'
-  title = run_notes.name_task(title, frames.runs)
+  title = run_notes.name_task(title, runs)
   panels.set_figure_title(figure, title)
   return {style.slug(f'barrier_{name}'): figure}

@@ -187,8 +187,10 @@ class DrawTest(absltest.TestCase):
     runs = [fake_runs.make_run(a) for a in ('fed_avg', 'fed_fish', 'scaffold')]
     del runs[-1].columns['csb/accuracy']
     (figure,) = barrier.draw(fake_runs.frames(runs), 'csb/accuracy').values()
-    note = figure.legends[0].get_title().get_text()
-    self.assertEndsWith(note, 'Without a barrier to compare: SCAFFOLD.')
+    note = ' '.join(figure.legends[0].get_title().get_text().split())
+    self.assertEndsWith(
+      note, 'Not drawn, without a barrier or a baseline: SCAFFOLD.'
+    )
 
   def test_long_labels_fit(self):
     figure, (axis, *_) = panels.new_grid('abc', (panels.PAPER_COLUMN, 2.3))
