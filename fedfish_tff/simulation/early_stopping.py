@@ -104,15 +104,14 @@ class EarlyStopping(hooks.Hook):
     )
 
   def _describe(self) -> str:
+    waited = f'{self._waited} evaluations one after the other'
+    if self._waited == 1:
+      waited = '1 evaluation'
     if self._reference_round is None:
-      return (
-        f'{self.column} was not finite in {self._waited} evaluations one after '
-        'the other'
-      )
+      return f'{self.column} was not finite in {waited}'
     margin = f' by more than {self._min_delta:g}' if self._min_delta else ''
     return (
       f'{self.column} was not better{margin} than '
       f'{self._reference:.6g}, that of round '
-      f'{self._reference_round}, in {self._waited} evaluations one after the '
-      'other'
+      f'{self._reference_round}, in {waited}'
     )

@@ -172,6 +172,13 @@ class EarlyStoppingTest(absltest.TestCase):
       'eval/global/loss was not better by more than 0.1 than 0.5, that of round '
       '0, in 2 evaluations one after the other',
     )
+    stopping = early_stopping.EarlyStopping(
+      _COLUMN, higher_is_better=False, patience=1
+    )
+    stopping.observe(0, {_COLUMN: math.nan})
+    self.assertEqual(
+      stopping.reason, 'eval/global/loss was not finite in 1 evaluation'
+    )
 
   def test_any_gain_counts_by_default(self):
     stopping = early_stopping.EarlyStopping(
