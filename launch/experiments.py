@@ -243,7 +243,8 @@ def sweep(
   if failures:
     name, reason = next(iter(failures.items()))
     raise errors.InputError(
-      f'{len(failures)} runs of {sweep_dir} have failed, such as {name}: {reason}'
+      f'{text_table.count(len(failures), "run")} of {sweep_dir} failed, such as '
+      f'{name}: {reason}'
     )
   return read(sweep_dir)
 

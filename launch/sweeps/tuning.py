@@ -17,6 +17,7 @@ from launch.methods import config_fields
 from launch.results import column_titles
 from launch.results import sweep_folder
 from launch.results import sweep_results
+from launch.results import text_table
 from launch.sweeps import plan as plan_lib
 
 import pandas as pd
@@ -61,8 +62,9 @@ class Tuning:
       if not finished and name not in self._failed
     ]
     if open_runs:
+      verb = 'are' if open_runs[1:] else 'is'
       raise errors.InputError(
-        f'--tuned_by={path}: {len(open_runs)} of its {len(results)} runs are '
+        f'--tuned_by={path}: {len(open_runs)} of its {len(results)} runs {verb} '
         f'not finished ({open_runs[0]}{", ..." if open_runs[1:] else ""}); '
         'finish that sweep first.'
       )
@@ -193,8 +195,8 @@ class Tuning:
     told += sweep_results.tell_edges(self._groups)
     if self._failed:
       told.append(
-        f'Note: {len(self._failed)} runs of {self._path} have failed, and '
-        f'their rates were not chosen: {", ".join(self._failed)}.'
+        f'Note: {text_table.count(len(self._failed), "run")} of {self._path} '
+        f'failed, so without a part in the choice: {", ".join(self._failed)}.'
       )
     differing = self._find_differences(planned, given)
     if differing:

@@ -241,7 +241,10 @@ class SweepTuningTest(temporary_folders.TestCase):
     failed = best[:2]
     for run in failed:
       (folder.workdir(run.name) / 'summary.json').unlink()
-    self._refused([sweeps.Run('fed_avg')], '2 of its 16 runs are not finished')
+    self._refused(
+      [sweeps.Run('fed_avg')],
+      r'2 of its 16 runs are not finished \(.*, \.\.\.\);',
+    )
     self._write_failures(folder, failed)
     tuned = tuning.Tuning(self.path).tune(
       [sweeps.Run('fed_avg'), sweeps.Run('fed_fish')]
@@ -346,5 +349,5 @@ class SweepTuningTest(temporary_folders.TestCase):
     (folder.workdir(runs[3].name) / 'summary.json').unlink()
     self._refused(
       [sweeps.Run('fed_avg', {'local_epochs': 1})],
-      f'1 of its 16 runs are not finished .{runs[3].name}',
+      rf'1 of its 16 runs is not finished \({runs[3].name}\);',
     )
