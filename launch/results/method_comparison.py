@@ -494,7 +494,11 @@ def format_table(comparisons: pd.DataFrame) -> str:
       of.rounds,
       of.paired_by,
       of.text
-      + ('' if math.isnan(of.p_holm) else f', p_holm = {of.p_holm:.2g}'),
+      + (
+        ''
+        if math.isnan(of.p_holm)
+        else f', p_holm = {text_table.p_value(of.p_holm)}'
+      ),
     )
     for of in shown.itertuples()
   ]

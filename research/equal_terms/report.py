@@ -15,8 +15,7 @@ and writes for each task and question
                          tells apart; differences from FedAvg by round; accuracy
                          by seed
   <question>_<tasks>.md  mean ranks over several tasks, of methods that all of
-                         them have: over tasks of three methods or more, and
-                         over all tasks
+                         them have, for each such set of methods
   ranks.png              mean ranks with critical differences
   costs.png              accuracy so far against bytes and simulated seconds,
                          with the front of methods that no other one beats
@@ -79,7 +78,7 @@ def main(argv: Sequence[str]) -> None:
   for question, runs in raw['runs'].groupby('question', sort=False):
     for joined in tables.tasks_to_join(runs):
       of = runs[runs['task'].isin(joined)]
-      title = f'{" and ".join(joined)}: {_TITLES[question]}'
+      title = f'{len(joined)} tasks: {_TITLES[question]}'
       tests[title] = ranks.rank(tables.join_tasks(of))
       page = tables.format_joined(of, tests[title], title=title)
       name = style.slug('_'.join([question, *joined]))

@@ -45,17 +45,21 @@ def blocks(runs: pd.DataFrame, by: str = 'method') -> pd.DataFrame:
 
 
 def tasks_to_join(runs: pd.DataFrame) -> list[list[str]]:
-  """Returns the tasks of a question with three methods or more, and all tasks.
+  """Returns groups of tasks, each the largest with its common methods.
 
-  A list of one task, or of tasks that share FedAvg alone, is left out.
+  Tasks join in the order of how many methods have run on them, the most first.
+  Tasks that share FedAvg alone are not joined.
+
+  Args:
+    runs: The rows of equal_terms_runs.csv of one question.
   """
-  methods = runs.groupby('task')['variant'].agg(set)
-  most, every = list(methods.index[methods.map(len) > 2]), list(methods.index)
-  return [
-    tasks
-    for tasks in ([every] if most == every else [most, every])
-    if len(tasks) > 1 and len(set.intersection(*methods[tasks])) > 1
-  ]
+  methods = runs.groupby('task')['variant'].agg(frozenset)
+  methods = methods.sort_values(key=lambda of: -of.map(len), kind='stable')
+  groups = {}
+  for number in range(2, len(methods) + 1):
+    joined = methods.iloc[:number]
+    groups[frozenset.intersection(*joined)] = list(joined.index)
+  return [tasks for common, tasks in groups.items() if len(common) > 1]
 
 
 def join_tasks(runs: pd.DataFrame) -> pd.DataFrame:
@@ -258,7 +262,7 @@ def _format_scores(
     compared = (
       _difference(row, test.num_blocks),
       f'{row["wins"]:.0f} of {row["n"]:.0f}',
-      f'{row["p"]:.2g}',
+      text_table.p_value(row['p']),
     )
     is_control = method == CONTROL
     more = ['worst_tenth', 'client_std', *['new_clients'] * personal]
@@ -269,7 +273,7 @@ def _format_scores(
         + (f', {diverged} diverged' if diverged else ''),
         *(('', '', '') if is_control else compared),
         f'{row["rank"]:.2f}',
-        '' if is_control else f'{row["p_holm"]:.2g}',
+        '' if is_control else text_table.p_value(row['p_holm']),
         verdict(row),
         *(f'{row[name]:.3f}' for name in more),
       )
@@ -350,7 +354,7 @@ def format_joined(
   table = ranks.compare_with(test, CONTROL).reindex(test.ranks.index)
   rows = [('Method', 'Mean rank', 'p of rank', 'Verdict')]
   for method, row in table.iterrows():
-    p = '' if method == CONTROL else f'{row["p_holm"]:.2g}'
+    p = '' if method == CONTROL else text_table.p_value(row['p_holm'])
     rows.append((method, f'{test.ranks[method]:.2f}', p, verdict(row)))
   joined = sorted(set(runs['task']))
   of_methods = runs.groupby('variant')
@@ -396,7 +400,7 @@ def _format_leads(
 def _format_lead(lead: evaluation.PairedComparison) -> str:
   if not lead.n:
     return 'diverged'
-  p = '' if math.isnan(lead.p) else f', p = {lead.p:.2g}'
+  p = '' if math.isnan(lead.p) else f', p = {text_table.p_value(lead.p)}'
   return f'{lead.mean:+.3f}, {lead.wins} of {lead.n}{p}'
 
 

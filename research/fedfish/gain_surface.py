@@ -34,6 +34,7 @@ from launch import path_flags
 from launch.plots import heat_map
 from launch.plots import panels
 from launch.plots import style
+from launch.results import text_table
 
 from absl import flags
 from matplotlib import axes as mpl_axes
@@ -166,7 +167,7 @@ def _draw_row(
     'Share of the cohort that decides a weight',
     '',
     f'{name}: rank correlation {rank.correlation:+.2f}',
-    f'p = {rank.pvalue:.2g}',
+    f'p = {text_table.p_value(rank.pvalue)}',
   )
   last.set_ylabel('Gain in accuracy')
 

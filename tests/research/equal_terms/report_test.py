@@ -256,6 +256,16 @@ class JoinTasksTest(absltest.TestCase):
     is_shared = (runs['task'] != 'two') | (runs['method'] == 'FedAvg')
     self.assertEqual(tables.tasks_to_join(runs[is_shared]), [['t0', 't1']])
 
+  def test_each_set_of_common_methods_has_all_of_its_tasks(self):
+    """With 3, 2, 3 and 4 methods, three tasks share 3, and all share 2."""
+    runs = self._join('SCAFFOLD', 'SCAFFOLD', 'SCAFFOLD')
+    more = runs[(runs['task'] == 't2') & (runs['method'] == 'FedFish')]
+    runs = pd.concat([runs, more.assign(method='FedCM', variant='fed_cm')])
+    self.assertEqual(
+      tables.tasks_to_join(runs),
+      [['t2', 't0', 't1'], ['t2', 't0', 't1', 'two']],
+    )
+
 
 class FrontTest(absltest.TestCase):
   def test_methods_that_no_other_beats(self):
