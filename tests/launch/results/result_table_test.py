@@ -251,6 +251,17 @@ class MethodTableTest(parameterized.TestCase):
     keys = result_table.usual_columns(fake_runs.named({'A': [run]}))
     self.assertEqual(keys, [('test/personalized/accuracy', _LAST)])
 
+  def test_counts_of_clients_are_no_results_for_programs(self):
+    values = {
+      'test/global/accuracy': 0.5,
+      'test/global/num_examples': 9.0,
+      'test/num_clients': 8.0,
+    }
+    run = dataclasses.replace(fake_runs.make_run(), values=values)
+    rows = _rows({'A': [run]})
+    found = [column for _, column, _ in rows if column in values]
+    self.assertEqual(found, ['test/global/accuracy'])
+
   def test_the_best_is_that_of_scores_on_one_task(self):
     runs = {
       label: [
