@@ -16,7 +16,8 @@ and writes for each task and question
                          by seed
   <question>_<tasks>.md  mean ranks over several tasks, of methods that all of
                          them have, for each such set of methods
-  ranks.png              mean ranks with critical differences
+  ranks.png              mean ranks with critical differences, for each task
+  joint_ranks.png        the same over several tasks
   costs.png              accuracy so far against bytes and simulated seconds,
                          with the front of methods that no other one beats
   personal_global.png    clients' fine-tuned models against the server's model
@@ -61,7 +62,7 @@ def main(argv: Sequence[str]) -> None:
         f'{path} must be a table of collect.py: {error.strerror}.'
       ) from error
   folder = simulation.make_folder(_OUTPUT_DIR.value)
-  sections, tests, personal = {}, {}, {}
+  sections, tests, joint, personal = {}, {}, {}, {}
   for (question, task), runs in raw['runs'].groupby(tables.SECTION, sort=False):
     rounds = raw['rounds']
     rounds = rounds[(rounds['question'] == question) & (rounds['task'] == task)]
@@ -79,12 +80,14 @@ def main(argv: Sequence[str]) -> None:
     for joined in tables.tasks_to_join(runs):
       of = runs[runs['task'].isin(joined)]
       title = f'{len(joined)} tasks: {_TITLES[question]}'
-      tests[title] = ranks.rank(tables.join_tasks(of))
-      page = tables.format_joined(of, tests[title], title=title)
+      joint[title] = ranks.rank(tables.join_tasks(of))
+      page = tables.format_joined(of, joint[title], title=title)
       name = style.slug('_'.join([question, *joined]))
       simulation.write_atomically(folder / f'{name}.md', page.encode())
       print(page)
   style.save_figure(figures.draw_ranks(tests), folder / 'ranks.png')
+  if joint:
+    style.save_figure(figures.draw_ranks(joint), folder / 'joint_ranks.png')
   style.save_figure(figures.draw_costs(sections), folder / 'costs.png')
   if personal:
     style.save_figure(

@@ -302,7 +302,8 @@ class SpreadTest(absltest.TestCase):
 class BinaryTest(absltest.TestCase):
   def test_pages_and_figures(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
-    parts = zip(_runs(), _runs('personal'))
+    other = (frame.assign(task='u') for frame in _runs())
+    parts = zip(_runs(), other, _runs('personal'))
     for name, parts_of in zip(('runs', 'rounds'), parts):
       pd.concat(parts_of).to_csv(
         folder / f'equal_terms_{name}.csv', index=False
@@ -315,8 +316,8 @@ class BinaryTest(absltest.TestCase):
     self.assertEqual(outcome.code, 0, outcome.stderr)
     self.assertEqual(
       {path.name for path in (folder / 'report').iterdir()},
-      {'global_t.md', 'personal_t.md', 'ranks.png', 'costs.png'}
-      | {'personal_global.png'},
+      {'global_t.md', 'global_u.md', 'global_t_u.md', 'personal_t.md'}
+      | {'ranks.png', 'joint_ranks.png', 'costs.png', 'personal_global.png'},
     )
 
   def test_missing_tables_are_named(self):
