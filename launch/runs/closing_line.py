@@ -26,7 +26,7 @@ def format_line(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
   """Returns the line, from the content of summary.json, without paths."""
-  told = f'Done: {_rounds(experiment, summary)}.'
+  told = f'Done: {_rounds(experiment, summary)}.{_tell_problems(summary)}'
   if summary['status'] == run_summary.DIVERGED:
     told = run_summary.tell_divergence(summary)
     if run_reader.has_diverged_model(summary):
@@ -104,6 +104,27 @@ def _rounds(
   for block in experiment.config.declared:
     rounds += block.tell(experiment.config, summary)
   return rounds
+
+
+def _tell_problems(summary: Mapping[str, Any]) -> str:
+  """Returns ' 2 rounds have diverged, the last is round 9.', or ''.
+
+  So do updates that were left out since they were not finite.
+  """
+  told = ''
+  if rounds := summary['diverged_rounds']:
+    verb = 'have' if rounds[1:] else 'has'
+    told = (
+      f' {text_table.count(len(rounds), "round")} {verb} diverged, the last is '
+      f'round {rounds[-1]}.'
+    )
+  if number := summary['totals'].get('excluded_clients'):
+    verb = 'were' if number > 1 else 'was'
+    told += (
+      f' {text_table.count(number, "update")} of clients {verb} left out, since '
+      'not finite.'
+    )
+  return told
 
 
 def _with_own_test(task: Any, clients: datasets.ClientData) -> list[str]:

@@ -63,6 +63,9 @@ def summarize(
     'label': experiment_lib.describe_run(experiment.config, task),
     'rounds': result.round_number,
     **_status(outcome, divergence),
+    'diverged_rounds': [
+      row['round'] for row in rows if row.get(simulation.DIVERGED_COLUMN)
+    ],
     # The round of the scored model.
     'model_round': model.round_number,
     'final': {

@@ -147,6 +147,9 @@ class DivergedRunTest(small_configs.TestCase):
     summary, line = self._train(config)
     self.assertEqual(summary['rounds'], config['rounds'])
     self.assertEqual(summary['diverged']['round'], 1)
+    self.assertEqual(
+      summary['diverged_rounds'], list(range(1, config['rounds'] + 1))
+    )
     self.assertStartsWith(line, 'Diverged in round 1: ')
 
   @pytest.mark.thorough

@@ -141,6 +141,8 @@ class ClosingLineTest(parameterized.TestCase):
       {
         'status': 'finished',
         'rounds': 1,
+        'diverged_rounds': [],
+        'totals': {},
         'model_round': 1,
         'test': {
           'global/loss': 1.0,
@@ -181,6 +183,8 @@ class ClosingLineTest(parameterized.TestCase):
       {
         'status': 'finished',
         'rounds': 9,
+        'diverged_rounds': [],
+        'totals': {'excluded_clients': 0},
         'test': {'global/loss': 1.0},
         'final': {'eval/global/loss': 2.0},
         'model_round': 9,
@@ -226,6 +230,25 @@ class ClosingLineTest(parameterized.TestCase):
     expected = 'Diverged in round 7: nothing was finite'
     self.assertStartsWith(line, expected + (told or '.'))
     self.assertEqual('Loss' in line, told is not None)
+
+  @parameterized.parameters(
+    ([], 0, ''),
+    ([7, 9], 0, '2 rounds have diverged, the last is round 9. '),
+    (
+      [3],
+      6,
+      '1 round has diverged, the last is round 3. 6 updates of clients were '
+      'left out, since not finite. ',
+    ),
+    ([], 1, '1 update of clients was left out, since not finite. '),
+  )
+  def test_what_diverged_on_the_way_is_told(self, rounds, excluded, told):
+    line = self._format(
+      diverged_rounds=rounds, totals={'excluded_clients': excluded}
+    )
+    self.assertStartsWith(
+      line, f'Done: 9 rounds of FedAvg, early stopping. {told}Loss on '
+    )
 
   def test_epsilon_names_its_accountant(self):
     line = self._format(
