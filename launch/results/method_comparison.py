@@ -455,7 +455,7 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
   of_seeds = comparisons[comparisons['paired_by'] == SEEDS]
   head = 'Not compared, without values in common with the baseline'
   if of_seeds.empty:
-    return f'{head}: {", ".join(methods)}.' if methods else ''
+    return f'{head}: {"; ".join(methods)}.' if methods else ''
   absent: dict[str, list[str]] = {}
   for metric, of in of_seeds.groupby('metric', sort=False):
     there = set(of['method'])
@@ -466,7 +466,7 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
       and any(_has_values(groups[label], metric) for label in pair)
     ]
     if without:
-      absent.setdefault(', '.join(without), []).append(metric)
+      absent.setdefault('; '.join(without), []).append(metric)
   told = [f'{", ".join(of)} of {names}' for names, of in absent.items()]
   return f'{head}: {"; ".join(told)}.' if told else ''
 
@@ -506,7 +506,7 @@ def format_table(comparisons: pd.DataFrame) -> str:
   is_single = ~comparisons['method'].isin(shown['method'])
   if not is_single.any():
     return text
-  names = ', '.join(comparisons['method'][is_single].unique())
+  names = '; '.join(comparisons['method'][is_single].unique())
   return (
     f'{text}\nNot shown, with one seed in common with the baseline: {names}.'
   )

@@ -122,7 +122,7 @@ def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
     labels.setdefault(f'round {errors.span(rounds)}', []).append(label)
   if len({number for rounds in ends.values() for number in rounds}) < 2:
     return ''
-  told = '; '.join(f'{", ".join(of)}: {end}' for end, of in labels.items())
+  told = '; up to '.join(_list(*group) for group in labels.items())
   return f'Runs of different lengths, whose ends do not compare, up to {told}'
 
 
@@ -142,9 +142,12 @@ def tell_diverged(runs: pd.DataFrame, column: str) -> str:
     )
   if not told:
     return ''
-  return 'Diverged in ' + '; in '.join(
-    f'{when}: {", ".join(labels)}' for when, labels in told.items()
-  )
+  return 'Diverged in ' + '; in '.join(_list(*of) for of in told.items())
+
+
+def _list(head: str, labels: Iterable[str]) -> str:
+  """Returns 'head: FedAvg, 8 local epochs; FedFish'; a label has commas."""
+  return f'{head}: {"; ".join(labels)}'
 
 
 def tell_judged(runs: pd.DataFrame, metric: str) -> str:
@@ -159,14 +162,14 @@ def tell_judged(runs: pd.DataFrame, metric: str) -> str:
       labels.setdefault(column, []).append(run['label'])
   if len(labels) < 2:
     return ''
-  told = '; '.join(f'{", ".join(of)} by {c}' for c, of in labels.items())
-  return f'Runs are judged differently, {told}; shown is {metric}'
+  told = '; by '.join(_list(*of) for of in labels.items())
+  return f'Runs are judged differently, by {told}. Shown is {metric}'
 
 
 def tell_fine_tuning(runs: pd.DataFrame, columns: Iterable[str]) -> str:
   """Returns a warning if runs with personalised scores fine-tune differently.
 
-  It is 'Fine-tuning differs: FedAvg with rate 0.05, FedFish with rate 0.1', or
+  It is 'Fine-tuning differs: FedAvg with rate 0.05; FedFish with rate 0.1', or
   '' if no shown column is one of fine-tuned models.
   """
   if not any(map(metric_names.is_fine_tuned, columns)):
@@ -187,8 +190,8 @@ def tell_fine_tuning(runs: pd.DataFrame, columns: Iterable[str]) -> str:
   ]
   if not any(told):
     return ''
-  each = ', '.join(f'{label} {words}' for label, words in zip(epochs, told))
-  return f'Fine-tuning differs: {each}'
+  each = [f'{label} {words}' for label, words in zip(epochs, told)]
+  return _list('Fine-tuning differs', each)
 
 
 def _fine_tuning(run: Mapping[str, Any]) -> tuple[int | None, float | None]:

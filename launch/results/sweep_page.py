@@ -180,7 +180,7 @@ def _facts(runs: pd.DataFrame) -> str:
   facts = {
     'Tasks': _names(runs['task']),
     'Synthetic data': _names(runs['synthetic'].dropna()),
-    'Methods': _names(runs['title']),
+    'Methods': '; '.join(dict.fromkeys(runs['title'])),
     'Rounds': _names(runs['length']),
     'Seeds': _names(runs['seed']),
     'Clients': run_notes.tell_clients(runs),

@@ -219,24 +219,22 @@ class Tuning:
         grid = dict.fromkeys(map(sweep_results.format_value, values))
         # Methods may be tuned by fields that others have with one value.
         if len(grid) > 1:
-          chosen = (
-            f'{row["name"]} {sweep_results.format_value(row["tuned"][field])}'
-          )
+          chosen = f'{sweep_results.format_value(row["tuned"][field])} for {row["name"]}'
           tried.setdefault(', '.join(grid), []).append(chosen)
       for grid, chosen in tried.items():
-        found.append(f'{field}, of {grid}: {", ".join(chosen)}')
+        found.append(f'{field}, of {grid}: {"; ".join(chosen)}')
     seeds = ', '.join(map(str, self._seeds))
     noun = 'seed' if len(self._seeds) == 1 else 'seeds'
     # Methods of clients' own models are judged by these.
     judges = {
-      column_titles.describe(column): ', '.join(dict.fromkeys(of['method']))
+      column_titles.describe(column): '; '.join(dict.fromkeys(of['method']))
       for column, of in best.groupby('column', sort=False)
     }
     told = '; '.join(
-      f'for {methods if len(judges) > 1 else "each method"} by {by}'
+      f'by {by} for {methods if len(judges) > 1 else "each method"}'
       for by, methods in judges.items()
     )
-    return [f'Tuned {told}, with {noun} {seeds}. {"; ".join(found)}.'] * bool(
+    return [f'Tuned with {noun} {seeds}, {told}. {"; ".join(found)}.'] * bool(
       found
     )
 
@@ -309,7 +307,7 @@ def _tell_fine_tuning(
     )
     variants.setdefault(how, []).append(titles[run.variant])
   return [
-    f'Fine-tuning {how}: {", ".join(dict.fromkeys(of))}.'
+    f'Fine-tuning {how}: {"; ".join(dict.fromkeys(of))}.'
     for how, of in variants.items()
   ]
 

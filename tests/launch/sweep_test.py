@@ -148,7 +148,8 @@ class SweepTest(temporary_folders.TestCase):
     self.assertEqual(outcome.stdout.count('| Method'), 1)
     self.assertRegex(
       outcome.stdout,
-      r'with seeds 100, 101\. client_learning_rate, of 0\.01, 0\.02: FedAvg',
+      r'Tuned with seeds 100, 101, by .* client_learning_rate, of 0\.01, 0\.02: '
+      r'\S+ for FedAvg',
     )
     self.assertIn('at the edge of its grid', outcome.stdout)
     for name in ('runs.csv', 'plots/methods.csv', 'tuning/table.md'):

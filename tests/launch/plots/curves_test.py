@@ -75,8 +75,8 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertIn('1 to 3 seeds: lines', note)
     self.assertIn('5 of 24 training clients per round.', note)
     self.assertIn(
-      'different lengths, whose ends do not compare, up to FedAvg: round 4; '
-      'FedFish: round 6.',
+      'different lengths, whose ends do not compare, up to round 4: FedAvg; '
+      'up to round 6: FedFish.',
       note,
     )
 

@@ -76,7 +76,7 @@ class RunNotesTest(parameterized.TestCase):
     self.assertEmpty(run_notes.tell_lengths({'a': [6, 6], 'b': [6]}))
     self.assertEndsWith(
       run_notes.tell_lengths({'a': [6, 4], 'b': [6], 'c': [6]}),
-      'up to a: round 4 to 6; b, c: round 6',
+      'up to round 4 to 6: a; up to round 6: b; c',
     )
 
   def test_lines_of_one_seed_are_no_means(self):
@@ -94,8 +94,8 @@ class RunNotesTest(parameterized.TestCase):
     self.assertEqual(
       run_notes.describe_finished(found, 'a mean'),
       '2 seeds: a mean. 5 of 24 training clients per round. Runs of different '
-      'lengths, whose ends do not compare, up to fed_avg: round 20 to 50; '
-      'fed_fish: round 10.',
+      'lengths, whose ends do not compare, up to round 20 to 50: fed_avg; '
+      'up to round 10: fed_fish.',
     )
 
   def test_runs_that_have_diverged(self):
@@ -151,22 +151,22 @@ class RunNotesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ([{}, {}], ''),
-    ([{'rate': 0.05}, {}], 'FedAvg with rate 0.05, FedFish with rate 0.1'),
+    ([{'rate': 0.05}, {}], 'FedAvg with rate 0.05; FedFish with rate 0.1'),
     # Validation clients chose it.
     (
       [{'chosen': 0.5}, {'rate': 0.02}],
-      'FedAvg with rate 0.5, FedFish with rate 0.02',
+      'FedAvg with rate 0.5; FedFish with rate 0.02',
     ),
     ([{'chosen': math.inf}, {}], ''),
     # A method with a rate of its own.
     (
       [{'own': 0.01}, {}],
-      'FedAvg with rate 0.01, FedFish with rate 0.1',
+      'FedAvg with rate 0.01; FedFish with rate 0.1',
     ),
-    ([{'epochs': 4}, {}], 'FedAvg for 4 epochs, FedFish for 1 epoch'),
+    ([{'epochs': 4}, {}], 'FedAvg for 4 epochs; FedFish for 1 epoch'),
     (
       [{'epochs': 4, 'rate': 0.02}, {}],
-      'FedAvg for 4 epochs and with rate 0.02, FedFish for 1 epoch and with '
+      'FedAvg for 4 epochs and with rate 0.02; FedFish for 1 epoch and with '
       'rate 0.1',
     ),
     # Without fine-tuning there is nothing to tell.
@@ -197,6 +197,7 @@ class RunNotesTest(parameterized.TestCase):
 
   def test_runs_that_are_judged_differently(self):
     runs = {
+      'FedAvg, 8 local epochs': [fake_runs.make_run()],
       'FedAvg': [fake_runs.make_run()],
       'FedPer': [
         dataclasses.replace(fake_runs.make_run(), judged_by='personalized')
@@ -207,9 +208,10 @@ class RunNotesTest(parameterized.TestCase):
     )
     self.assertEqual(
       told,
-      'Runs are judged differently, FedAvg by Accuracy, global model on '
-      'validation clients; FedPer by Accuracy, after fine-tuning, on the other '
-      'half of the data of validation clients; shown is eval/global/accuracy',
+      'Runs are judged differently, by Accuracy, global model on validation '
+      'clients: FedAvg, 8 local epochs; FedAvg; by Accuracy, after fine-tuning, '
+      'on the other half of the data of validation clients: FedPer. Shown is '
+      'eval/global/accuracy',
     )
     of_one = {'FedAvg': runs['FedAvg']}
     self.assertEqual(
