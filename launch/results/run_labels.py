@@ -5,6 +5,7 @@
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+import re
 from typing import Any
 
 from launch.results import text_table
@@ -24,6 +25,7 @@ _EPOCHS, _ROUNDS = 'local_epochs', 'rounds'
 _CHOSEN_LAST = (_ROUNDS, *RATES, 'evaluate_every', 'task.inputs')
 _TASK = 'task.'
 _UNSET = 'unset'
+_WORDS = re.compile('[a-z]+(_[a-z]+)*')
 
 
 def label_methods(
@@ -93,8 +95,12 @@ def describe_fields(
 
 
 def _format(value: Any) -> str:
-  """Returns a value of a field as words; an empty text is seen by its quotes."""
-  return str(value).replace('_', ' ') if value != '' else "''"
+  """Returns a value of a field as words; an empty text is seen by its quotes.
+
+  Names of tensors, files and modules, such as hidden_0, stay as they are.
+  """
+  text = str(value)
+  return text.replace('_', ' ') if _WORDS.fullmatch(text) else text or "''"
 
 
 def shorten_fields(names: Collection[str]) -> list[str]:

@@ -277,13 +277,13 @@ class LabelMethodsTest(parameterized.TestCase):
     )
     self.assertEqual(_label(*runs[1:]), ['FedAvg', 'FedFish'])
 
-  def test_an_empty_text_is_seen_in_a_label(self):
-    layers = ('', 'hidden')
+  def test_texts_of_users_stay_as_they_are(self):
+    layers = ('', 'hidden_0')
     self.assertEqual(
       _label(
         *(_variant('fed_per', algorithm__local_layers=of) for of in layers)
       ),
-      ["FedPer, local layers ''", 'FedPer, local layers hidden'],
+      ["FedPer, local layers ''", 'FedPer, local layers hidden_0'],
     )
 
   def test_what_is_told_elsewhere_is_left_out(self):
