@@ -146,8 +146,8 @@ def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
   panels.draw_legend(
     figure,
     note='Means over seeds; for one model, on validation clients; for personal '
-    'models, on own test data of training clients. Methods in colour have a '
-    'point that no other method beats in both numbers.',
+    'models, on own test data of training clients. Lines with markers '
+    'have a point that no other method beats in both numbers.',
   )
   return figure
 
