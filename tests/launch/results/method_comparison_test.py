@@ -466,7 +466,7 @@ class MethodComparisonTest(parameterized.TestCase):
     found = method_comparison.compare_methods(groups, _METRIC)
     self.assertEmpty(found)
     told = method_comparison.tell_absent(groups, found)
-    self.assertEndsWith(told, ': FedFish, SCAFFOLD.')
+    self.assertEndsWith(told, ': FedFish; SCAFFOLD.')
 
   def test_a_method_with_one_common_seed_is_named(self):
     groups = fake_runs.frames(
