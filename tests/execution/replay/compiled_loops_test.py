@@ -293,6 +293,7 @@ class TrainingTest(LoopTestCase):
     ):
       np.testing.assert_array_equal(one, other)
 
+  @pytest.mark.thorough
   def test_bits_do_not_depend_on_the_clients_computed_together(self):
     # No client of a whole batch, and such clients alone.
     for sizes in ((1, 3, 2), (3, 9, 21, 0, 40, 1, 64)):
