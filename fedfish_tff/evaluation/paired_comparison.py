@@ -131,6 +131,18 @@ def adjust_holm(p: Sequence[float]) -> np.ndarray:
   return adjusted
 
 
+def format_p(p: float) -> str:
+  """Returns a p-value with two digits, or with more if it is near the level.
+
+  They tell on which side of `ALPHA` it lies: 0.0497 is not '0.05'.
+
+  Args:
+    p: The p-value; NaN is 'nan'.
+  """
+  texts = (f'{p:.{digits}g}' for digits in range(2, 18))
+  return next(text for text in texts if (float(text) < ALPHA) == (p < ALPHA))
+
+
 def _pair(
   a: Mapping[Hashable, float],
   b: Mapping[Hashable, float],

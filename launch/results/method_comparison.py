@@ -497,7 +497,7 @@ def format_table(comparisons: pd.DataFrame) -> str:
       + (
         ''
         if math.isnan(of.p_holm)
-        else f', p_holm = {text_table.p_value(of.p_holm)}'
+        else f', p_holm = {paired_comparison.format_p(of.p_holm)}'
       ),
     )
     for of in shown.itertuples()

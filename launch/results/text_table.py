@@ -15,7 +15,6 @@ import textwrap
 from typing import Any
 from typing import NamedTuple
 
-from fedfish_tff.evaluation import paired_comparison
 from launch import plain_text
 
 import pandas as pd
@@ -66,16 +65,6 @@ def quantity(number: float) -> str:
     if number >= size:
       return f'{number / size:.3g} {prefix}'
   return f'{number / 1e3:.3g} k'
-
-
-def p_value(p: float) -> str:
-  """Returns a p-value with two digits, or with more if it is near the level.
-
-  They tell on which side of `evaluation.ALPHA` it lies: 0.0497 is not '0.05'.
-  """
-  level = paired_comparison.ALPHA
-  texts = (f'{p:.{digits}g}' for digits in range(2, 18))
-  return next(text for text in texts if (float(text) < level) == (p < level))
 
 
 class Table(NamedTuple):

@@ -11,7 +11,6 @@ import math
 
 from fedfish_tff import errors
 from fedfish_tff import evaluation
-from launch.results import text_table
 
 import numpy as np
 import pandas as pd
@@ -104,7 +103,7 @@ def tell_friedman(test: RankTest) -> str:
   """Returns the words for Friedman's test: 'Friedman: F = 3.7, p = 0.02'."""
   if math.isinf(test.f):
     return 'Friedman: all blocks have the same order'
-  return f'Friedman: F = {test.f:.3g}, p = {text_table.p_value(test.p)}'
+  return f'Friedman: F = {test.f:.3g}, p = {evaluation.format_p(test.p)}'
 
 
 def find_cliques(test: RankTest) -> list[tuple[str, str]]:

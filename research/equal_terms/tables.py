@@ -262,7 +262,7 @@ def _format_scores(
     compared = (
       _difference(row, test.num_blocks),
       f'{row["wins"]:.0f} of {row["n"]:.0f}',
-      text_table.p_value(row['p']),
+      evaluation.format_p(row['p']),
     )
     is_control = method == CONTROL
     more = ['worst_tenth', 'client_std', *['new_clients'] * personal]
@@ -273,7 +273,7 @@ def _format_scores(
         + (f', {diverged} diverged' if diverged else ''),
         *(('', '', '') if is_control else compared),
         f'{row["rank"]:.2f}',
-        '' if is_control else text_table.p_value(row['p_holm']),
+        '' if is_control else evaluation.format_p(row['p_holm']),
         verdict(row),
         *(f'{row[name]:.3f}' for name in more),
       )
@@ -354,7 +354,7 @@ def format_joined(
   table = ranks.compare_with(test, CONTROL).reindex(test.ranks.index)
   rows = [('Method', 'Mean rank', 'p of rank', 'Verdict')]
   for method, row in table.iterrows():
-    p = '' if method == CONTROL else text_table.p_value(row['p_holm'])
+    p = '' if method == CONTROL else evaluation.format_p(row['p_holm'])
     rows.append((method, f'{test.ranks[method]:.2f}', p, verdict(row)))
   joined = sorted(set(runs['task']))
   of_methods = runs.groupby('variant')
@@ -400,7 +400,7 @@ def _format_leads(
 def _format_lead(lead: evaluation.PairedComparison) -> str:
   if not lead.n:
     return 'diverged'
-  p = '' if math.isnan(lead.p) else f', p = {text_table.p_value(lead.p)}'
+  p = '' if math.isnan(lead.p) else f', p = {evaluation.format_p(lead.p)}'
   return f'{lead.mean:+.3f}, {lead.wins} of {lead.n}{p}'
 
 

@@ -34,7 +34,6 @@ from launch import path_flags
 from launch.plots import heat_map
 from launch.plots import panels
 from launch.plots import style
-from launch.results import text_table
 
 from absl import flags
 from matplotlib import axes as mpl_axes
@@ -167,7 +166,7 @@ def _draw_row(
     'Share of the cohort that decides a weight',
     '',
     f'{name}: rank correlation {rank.correlation:+.2f}',
-    f'p = {text_table.p_value(rank.pvalue)}',
+    f'p = {evaluation.format_p(rank.pvalue)}',
   )
   last.set_ylabel('Gain in accuracy')
 

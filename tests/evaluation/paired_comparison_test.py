@@ -250,6 +250,20 @@ class SignFlipsTest(parameterized.TestCase):
     self.assertEmpty(paired_comparison.adjust_holm([]))
 
 
+class FormatPTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (0.0078125, '0.0078'),
+    (0.04949, '0.049'),
+    (0.0497, '0.0497'),
+    (0.04999996, '0.04999996'),
+    (0.05, '0.05'),
+    (0.0501, '0.05'),
+    (1.0, '1'),
+  )
+  def test_digits_tell_the_side_of_the_level(self, p, expected):
+    self.assertEqual(paired_comparison.format_p(p), expected)
+
+
 class CompareNestedTest(absltest.TestCase):
   def test_every_seed_counts_alike(self):
     a = {0: _keyed([7.0]), **dict.fromkeys(range(1, 6), _keyed([1.0] * 3))}

@@ -27,20 +27,6 @@ class QuantityTest(parameterized.TestCase):
     self.assertEqual(text_table.quantity(number), expected)
 
 
-class PValueTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (0.0078125, '0.0078'),
-    (0.04949, '0.049'),
-    (0.0497, '0.0497'),
-    (0.04999996, '0.04999996'),
-    (0.05, '0.05'),
-    (0.0501, '0.05'),
-    (1.0, '1'),
-  )
-  def test_digits_tell_the_side_of_the_level(self, p, expected):
-    self.assertEqual(text_table.p_value(p), expected)
-
-
 class TextTableTest(absltest.TestCase):
   def test_columns_are_as_wide_as_their_widest_cell(self):
     self.assertEqual(
