@@ -369,10 +369,8 @@ def compare_columns(
   finished = {label: of.finished() for label, of in groups.items()}
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
     both = [finished[label] for label in pair]
-    if paired_by == CLIENTS:
-      values = [of.column(metric) for of in both]
-    elif metric.startswith(_TEST):
-      values = [by_seed(of.runs, metric) for of in both]
+    if paired_by == CLIENTS or metric.startswith(_TEST):
+      values = [_read(of, metric) for of in both]
     else:
       values = _pair_rounds(*both, metric, rounds)
     result = compare(*values, **direction(both, metric))
@@ -394,6 +392,13 @@ def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
   """Returns the existing values of runs of one label, by seed."""
   values = runs.set_index('seed').reindex(columns=[column])[column]
   return values.astype(float).dropna()
+
+
+def _read(frames: frames_lib.Frames, metric: str) -> pd.Series:
+  """Returns a column of runs of one label, or `test/<name>` of summary.json."""
+  if metric.startswith(_TEST):
+    return by_seed(frames.runs, metric)
+  return frames.column(metric)
 
 
 def _pair_rounds(
@@ -463,19 +468,12 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
       pair[0]
       for pair in pairs
       if pair[0] not in there
-      and any(_has_values(groups[label], metric) for label in pair)
+      and not all(_read(groups[label], metric).empty for label in pair)
     ]
     if without:
       absent.setdefault('; '.join(without), []).append(metric)
   told = [f'{", ".join(of)} of {names}' for names, of in absent.items()]
   return f'{head}: {"; ".join(told)}.' if told else ''
-
-
-def _has_values(frames: frames_lib.Frames, metric: str) -> bool:
-  """Returns whether runs have a column of metrics.csv or `test/<name>`."""
-  if metric.startswith(_TEST):
-    return not by_seed(frames.runs, metric).empty
-  return not frames.column(metric).empty
 
 
 def format_table(comparisons: pd.DataFrame) -> str:
