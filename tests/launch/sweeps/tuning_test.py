@@ -126,10 +126,10 @@ class SweepTuningTest(temporary_folders.TestCase):
       )
     judged = fake_sweeps.plan(sweeps.grid(['fed_avg', 'fed_per'], {}))
     told, *_ = tuning.Tuning(self.path).describe(judged)
-    self.assertIn(
-      ', by Accuracy, global model on validation clients for FedAvg; by '
-      'Accuracy, after fine-tuning, on',
+    self.assertStartsWith(
       told,
+      'Tuned with seed 0, by Accuracy, global model on validation clients for '
+      'FedAvg; by Accuracy, after fine-tuning, on',
     )
 
   def test_runs_choose_the_rate_of_fine_tuning_from_all_client_rates(self):
