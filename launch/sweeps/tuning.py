@@ -219,8 +219,10 @@ class Tuning:
         grid = dict.fromkeys(map(sweep_results.format_value, values))
         # Methods may be tuned by fields that others have with one value.
         if len(grid) > 1:
-          chosen = f'{sweep_results.format_value(row["tuned"][field])} for {row["name"]}'
-          tried.setdefault(', '.join(grid), []).append(chosen)
+          chosen = sweep_results.format_value(row['tuned'][field])
+          tried.setdefault(', '.join(grid), []).append(
+            f'{chosen} for {row["name"]}'
+          )
       for grid, chosen in tried.items():
         found.append(f'{field}, of {grid}: {"; ".join(chosen)}')
     seeds = ', '.join(map(str, self._seeds))
