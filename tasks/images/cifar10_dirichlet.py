@@ -13,6 +13,7 @@ validation and half for testing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import functools
 import typing
@@ -34,10 +35,12 @@ if typing.TYPE_CHECKING:
 NAME = 'cifar10_dirichlet'
 _MEAN = tuple(value / 255 for value in (125.3, 123.0, 113.9))
 _DEVIATION = tuple(value / 255 for value in (63.0, 62.1, 66.7))
-# The published widths of each model, and the number of these that are filters.
+# The filters and the hidden units of each model, as published for VGG-9 and
+# LeNet.
 _WIDTHS = {
-  'vgg9': ((32, 64, 128, 128, 256, 256, 512, 512), 6),
-  'lenet': ((20, 50, 500), 2),
+  'vgg9': ((32, 64, 128, 128, 256, 256), (512, 512)),
+  'lenet': ((20, 50), (500,)),
+  'compact_cnn': ((16, 32, 32), ()),
 }
 
 OPTIONS = {
@@ -45,8 +48,9 @@ OPTIONS = {
   'model': fields.Field(
     'vgg9',
     fields.one_of(*_WIDTHS),
-    'vgg9, or lenet: two convolutions of 20 and 50 filters and a hidden layer '
-    'of 500 units, which is many times faster.',
+    'vgg9; lenet: two convolutions of 20 and 50 filters and a hidden layer of '
+    '500 units, which is many times faster; or compact_cnn '
+    '(networks.create_compact_cnn), which is faster still.',
   ),
   'num_clients': fields.Field(
     16, fields.integer(1), 'The number of clients, all of which train.'
@@ -80,7 +84,8 @@ def create_task(
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
   """
-  widths, _ = _WIDTHS[model]
+  filters, hidden_units = _WIDTHS[model]
+  _, tensor_names = _find_network(model)
   data = labelled_images.read_npz(
     extractors.find_file(images, data_dir),
     num_classes=labelled_images.NUM_CIFAR10_CLASSES,
@@ -113,11 +118,9 @@ def create_task(
     ),
     validation=clients(validation_images=np.sort(validation)),
     test=clients(test_images=np.sort(test)),
-    create_model=functools.partial(create_model, widths, seed),
+    create_model=functools.partial(create_model, filters + hidden_units, seed),
     create_sized_model=create_model,
-    tensor_names=(
-      networks.VGG9_TENSORS if model == 'vgg9' else networks.LENET_TENSORS
-    ),
+    tensor_names=tensor_names,
     metric='accuracy',
     higher_is_better=True,
     label_sampler=models.categorical_label_sampler(),
@@ -128,12 +131,23 @@ def create_task(
 def _create_model(
   name: str, input_shape: Sequence[int], widths: Sequence[int], seed: int
 ) -> tff.learning.models.FunctionalModel:
-  _, num_convolutions = _WIDTHS[name]
-  create = networks.create_vgg9 if name == 'vgg9' else networks.create_lenet5
+  filters, hidden_units = map(len, _WIDTHS[name])
+  create, _ = _find_network(name)
   return create(
     input_shape=input_shape,
     num_classes=labelled_images.NUM_CIFAR10_CLASSES,
     seed=seed,
-    filters=widths[:num_convolutions],
-    hidden_units=widths[num_convolutions:],
+    filters=widths[:filters],
+    **({'hidden_units': widths[filters:]} if hidden_units else {}),
   )
+
+
+def _find_network(
+  name: str,
+) -> tuple[Callable[..., tff.learning.models.FunctionalModel], tuple[str, ...]]:
+  """Returns the function that creates a network, and its tensors' names."""
+  return {
+    'vgg9': (networks.create_vgg9, networks.VGG9_TENSORS),
+    'lenet': (networks.create_lenet5, networks.LENET_TENSORS),
+    'compact_cnn': (networks.create_compact_cnn, networks.COMPACT_CNN_TENSORS),
+  }[name]

@@ -35,7 +35,7 @@ class Cifar10DirichletTest(parameterized.TestCase):
     self.assertLess(np.abs(x.mean((0, 1, 2))).max(), 0.05)
     self.assertLess(np.abs(x.std((0, 1, 2)) - 1).max(), 0.05)
 
-  @parameterized.parameters('vgg9', 'lenet')
+  @parameterized.parameters('vgg9', 'lenet', 'compact_cnn')
   def test_every_image_is_somewhere(self, model):
     rng = np.random.default_rng(0)
     arrays = dict(
