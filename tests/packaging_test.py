@@ -108,7 +108,7 @@ def _imported_distributions(
     for module in repository.read_modules().values()
     if any(map(module.path.is_relative_to, folders))
     and not any(map(module.path.is_relative_to, without))
-    for name, _ in repository.imported_names(module)
+    for name, _ in module.imported_names
     if name.split('.')[0] not in ours
   }
 

@@ -3,7 +3,6 @@
 """The repository as the tests of its structure see it: files, not modules."""
 
 import ast
-from collections.abc import Iterator
 import dataclasses
 import functools
 import importlib.util
@@ -57,6 +56,18 @@ class Module:
       for node in self.tree.body
     )
 
+  @functools.cached_property
+  def imported_names(self) -> tuple[tuple[str, str | None], ...]:
+    """All imports as (module, name imported from it or None)."""
+    found = []
+    for node in ast.walk(self.tree):
+      if isinstance(node, ast.Import):
+        found += [(alias.name, None) for alias in node.names]
+      elif isinstance(node, ast.ImportFrom):
+        assert not node.level, f'{self.path}: relative import.'
+        found += [(node.module, alias.name) for alias in node.names]
+    return tuple(found)
+
 
 def _read_module(file: pathlib.Path) -> Module:
   path = pathlib.PurePosixPath(file.relative_to(ROOT).as_posix())
@@ -76,20 +87,10 @@ def read_modules() -> dict[str, Module]:
   return {module.name: module for module in modules}
 
 
-def imported_names(module: Module) -> Iterator[tuple[str, str | None]]:
-  """Yields all imports as (module, name imported from it or None)."""
-  for node in ast.walk(module.tree):
-    if isinstance(node, ast.Import):
-      yield from ((alias.name, None) for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-      assert not node.level, f'{module.path}: relative import.'
-      yield from ((node.module, alias.name) for alias in node.names)
-
-
 def imported_modules(module: Module) -> set[str]:
   """Returns the dotted names of our modules that `module` imports."""
   modules, found = read_modules(), set()
-  for source, name in imported_names(module):
+  for source, name in module.imported_names:
     if source.split('.')[0] in TREES:
       candidates = [source] if name is None else [f'{source}.{name}', source]
       target = next((c for c in candidates if c in modules), None)
