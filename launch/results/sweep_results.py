@@ -309,14 +309,27 @@ def tell_without_best(table: pd.DataFrame) -> list[str]:
   ]
   out = table[has_best & table['validation'].isna()]
   values = [
-    f'{" and ".join(f"{f} {format_value(v)}" for f, v in tuned.items())} of {name}'
-    for name, tuned in zip(out['name'], out['tuned'])
+    f'{_list_values(of)} of {name}'
+    for name, of in out.groupby('name', sort=False)['tuned']
   ]
   found = {
     'Not shown, since no value has all its seeds finished and finite': absent,
     'Not chosen from, since a run has diverged or is not finished': values,
   }
   return [f'{words}: {"; ".join(of)}.' for words, of in found.items() if of]
+
+
+def _list_values(tuned: Iterable[Mapping[str, Any]]) -> str:
+  """Returns the values of tuned fields, those of a single field after its name."""
+  if {len(of) for of in tuned} == {1} and len(_names(tuned)) == 1:
+    (field,) = _names(tuned)
+    return f'{field} {", ".join(format_value(of[field]) for of in tuned)}'
+  return ', '.join(
+    ' and '.join(
+      f'{field} {format_value(value)}' for field, value in of.items()
+    )
+    for of in tuned
+  )
 
 
 def _best_rows(table: pd.DataFrame) -> list[int]:

@@ -177,6 +177,18 @@ class SweepResultsTest(parameterized.TestCase):
     _, notes = sweep_results.tell_groups(self._results(runs, [0.3] * 12))
     self.assertNotIn('Not ', ' '.join(notes))
 
+  def test_values_that_are_not_chosen_from_stand_by_method(self):
+    rows = [('A', {'x': x}, x == 1.0) for x in (1.0, 0.5, 2.0)]
+    rows += [('B', {'x': 0.5, 'y': y}, y == 0) for y in range(3)]
+    table = pd.DataFrame(rows, columns=['name', 'tuned', 'is_best'])
+    table = table.assign(
+      setting=table['name'], validation=table['is_best'].map({True: 0.5})
+    )
+    (told,) = sweep_results.tell_without_best(table)
+    self.assertEndsWith(
+      told, ': x 0.5, 2 of A; x 0.5 and y 1, x 0.5 and y 2 of B.'
+    )
+
   def test_one_value_is_no_edge(self):
     table = pd.DataFrame(
       [
