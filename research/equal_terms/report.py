@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
   for name in ('runs', 'rounds'):
     path = f'{_INPUT_DIR.value}/equal_terms_{name}.csv'
     try:
-      raw[name] = pd.read_csv(path, keep_default_na=True)
+      raw[name] = pd.read_csv(path)
     except OSError as error:
       raise errors.InputError(
         f'{path} must be a table of collect.py: {error.strerror}.'

@@ -131,12 +131,14 @@ def describe(
   table = table.join(ranks.compare_with(test, CONTROL)[['z', 'p_holm']])
   others = ['worst_tenth', 'client_std', 'new_clients', 'one_model']
   means = runs.groupby('method')[[*others, *_COSTS[1:]]].mean()
-  settings = runs.groupby('method')['settings'].first()
+  # What has nothing tuned has NaN in a table that was read.
+  settings = runs.groupby('method')['settings'].first().astype(object)
   target = find_target(rounds)
   reached = rounds.groupby('method').apply(
     functools.partial(cost_until, target), include_groups=False
   )
-  return table.join(means).join(settings).join(reached), test, target
+  table = table.join(means).join(settings.fillna('')).join(reached)
+  return table, test, target
 
 
 def mean_curve(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -152,15 +154,13 @@ def find_target(rounds: pd.DataFrame) -> float:
   """Returns the highest score that all methods but the worst reach.
 
   Args:
-    rounds: The rows of equal_terms_rounds.csv of one task and question. Means
-      over seeds count.
+    rounds: The rows of equal_terms_rounds.csv of one task and question, of two
+      methods or more. Means over seeds count.
   """
   bests = rounds.groupby('method').apply(
     lambda of: mean_curve(of)['score'].max(), include_groups=False
   )
-  return float(
-    bests.fillna(-math.inf).sort_values().iloc[1 if len(bests) > 1 else 0]
-  )
+  return float(bests.fillna(-math.inf).sort_values().iloc[1])
 
 
 def cost_until(target: float, rounds: pd.DataFrame) -> pd.Series:

@@ -4,13 +4,16 @@
 
 import itertools
 import pathlib
+from unittest import mock
 
 from fedfish_tff import errors
+from launch.plots import style
 from research.equal_terms import figures
 from research.equal_terms import ranks
 from research.equal_terms import tables
 from tests import repository
 from tests.launch import binary_runner
+from tests.launch import drawn_figures
 
 from absl.testing import absltest
 import numpy as np
@@ -80,18 +83,6 @@ class DescribeTest(absltest.TestCase):
     self.assertTrue(np.isnan(table['to_round']['FedFish']))
     self.assertAlmostEqual(target, 0.6)
 
-  def test_tasks_are_joined_by_variants(self):
-    """A title has the tuned value, which differs between tasks."""
-    one, _ = _runs()
-    other = one.assign(
-      task='u', method=one['method'].replace('SCAFFOLD', 'SCAFFOLD, tuned')
-    )
-    both = pd.concat([one, other])
-    self.assertEqual(list(tables.blocks(both)), ['FedAvg', 'FedFish'])
-    self.assertEqual(
-      list(tables.blocks(both, by='variant')), ['fedavg', 'fedfish', 'scaffold']
-    )
-
   def test_verdicts_need_a_corrected_p_below_the_level(self):
     table, *_ = tables.describe(*_runs())
     words = [tables.verdict(row) for _, row in table.iterrows()]
@@ -106,8 +97,6 @@ class DescribeTest(absltest.TestCase):
     runs.loc[(runs['method'] == 'FedFish') & (runs['seed'] == 0), 'score'] = (
       np.nan
     )
-    _, test, _ = tables.describe(runs, rounds)
-    self.assertAlmostEqual(test.ranks['FedFish'], (7 * 1 + 3) / 8)
     page = tables.format_section(runs, rounds, title='t')
     self.assertRegex(page, r'FedFish .*1 diverged')
     self.assertRegex(page, r'FedFish +\| diverged \|')
@@ -168,10 +157,12 @@ class DescribeTest(absltest.TestCase):
       told, {'FedFish': '1000', 'FedAvg': '100', 'SCAFFOLD': '12346'}
     )
 
-  def test_a_method_without_a_seed_is_refused(self):
+  def test_a_method_without_a_seed_and_no_baseline_are_refused(self):
     runs, rounds = _runs()
     with self.assertRaisesRegex(errors.InputError, 'FedFish'):
       tables.describe(runs[1:], rounds)
+    with self.assertRaisesRegex(errors.InputError, "The baseline .*'FedAvg'"):
+      tables.describe(runs[runs['method'] != 'FedAvg'], rounds)
 
 
 def _tables_in(text):
@@ -246,13 +237,9 @@ class JoinTasksTest(absltest.TestCase):
     page = tables.format_joined(runs, ranks.rank(scores), title='t')
     self.assertIn('Not measured on each of these: FedCM.', page)
 
-  def test_one_task_of_three_methods_is_not_joined_alone(self):
-    runs = self._join('SCAFFOLD')
-    self.assertEqual(tables.tasks_to_join(runs), [['t0', 'two']])
-    self.assertEmpty(tables.tasks_to_join(runs[runs['task'] == 't0']))
-
   def test_tasks_that_share_the_baseline_alone_are_not_joined(self):
     runs = self._join('SCAFFOLD', 'SCAFFOLD')
+    self.assertEmpty(tables.tasks_to_join(runs[runs['task'] == 't0']))
     is_shared = (runs['task'] != 'two') | (runs['method'] == 'FedAvg')
     self.assertEqual(tables.tasks_to_join(runs[is_shared]), [['t0', 't1']])
 
@@ -277,17 +264,6 @@ class FrontTest(absltest.TestCase):
       list('abcdefg'),
     )
     found = figures.front(points['cost'], points['score'])
-    # By the definition, pair by pair.
-    known = points.dropna()
-    expected = [
-      one
-      for one, (cost, score) in known.iterrows()
-      if not any(
-        (c <= cost and s >= score) and (c, s) != (cost, score)
-        for c, s in known.to_numpy()
-      )
-    ]
-    self.assertEqual(found, expected)
     self.assertEqual(found, ['a', 'c', 'f'])
 
 
@@ -299,36 +275,93 @@ class SpreadTest(absltest.TestCase):
     self.assertEqual(list(found.index), list(values.index))
 
 
+class DrawTest(absltest.TestCase):
+  def _axes(self, figure):
+    drawn_figures.check_fits(self, figure)
+    return figure.axes
+
+  def test_ranks_and_bars_of_undecided_methods(self):
+    _, test, _ = tables.describe(*_runs())
+    (axis,) = self._axes(figures.draw_ranks({'t': test}))
+    places = axis.collections[0].get_offsets().tolist()
+    self.assertEqual(places, [[1, 0], [2, 1], [3, 2]])
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    self.assertEqual(names, list(_METHODS))
+    bars = [line.get_ydata().tolist() for line in axis.lines]
+    # FedAvg is within 1.17 of both others, and they are not of each other.
+    self.assertEqual(bars, [[0, 1], [1, 2], [-0.9, -0.9]])
+    np.testing.assert_allclose(axis.lines[-1].get_xdata(), [1, 2.17], atol=0.01)
+
+  def test_costs_so_far_and_methods_that_no_other_beats(self):
+    _, rounds = _runs()
+    axis, seconds = self._axes(figures.draw_costs({'t': rounds}))
+    self.assertEqual(seconds.get_xlabel(), 'Simulated seconds')
+    lines = dict(zip(sorted(_METHODS), axis.lines, strict=True))
+    np.testing.assert_allclose(
+      lines['FedFish'].get_xydata(), [[0.75, 0.225], [1.5, 0.45], [3, 0.9]]
+    )
+    # SCAFFOLD costs more and scores less.
+    is_pale = [line.get_color() == style.PALE for line in lines.values()]
+    self.assertEqual(is_pale, [False, False, True])
+
+  def test_personal_models_against_the_servers(self):
+    runs, rounds = _runs('personal')
+    runs['one_model'] /= 2
+    table, *_ = tables.describe(runs, rounds)
+    (axis,) = self._axes(figures.draw_personal({'t': table}))
+    for container, (_, row) in zip(axis.containers, table.iterrows()):
+      point, _, (bar,) = container.lines
+      x = row['mean'] / 2
+      np.testing.assert_allclose(point.get_xydata(), [[x, row['mean']]])
+      (ends,) = bar.get_segments()
+      np.testing.assert_allclose(ends, [[x, row['low']], [x, row['high']]])
+
+
 class BinaryTest(absltest.TestCase):
   def test_pages_and_figures(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
-    other = (frame.assign(task='u') for frame in _runs())
-    parts = zip(_runs(), other, _runs('personal'))
-    for name, parts_of in zip(('runs', 'rounds'), parts):
-      pd.concat(parts_of).to_csv(
-        folder / f'equal_terms_{name}.csv', index=False
+    sections = {
+      # Nothing is tuned there.
+      'u: one model': [f.assign(task='u', settings='') for f in _runs()],
+      't: one model': _runs(),
+      't: personal models': _runs('personal'),
+    }
+    for name, parts in zip(('runs', 'rounds'), zip(*sections.values())):
+      pd.concat(parts).to_csv(folder / f'equal_terms_{name}.csv', index=False)
+    with mock.patch.object(style, 'save_figure', autospec=True) as save:
+      outcome = binary_runner.run_here(
+        'research.equal_terms.report',
+        f'--input_dir={folder}',
+        f'--output_dir={folder}/report',
       )
-    outcome = binary_runner.run_here(
-      'research.equal_terms.report',
-      f'--input_dir={folder}',
-      f'--output_dir={folder}/report',
-    )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertEqual(
-      {path.name for path in (folder / 'report').iterdir()},
-      {'global_t.md', 'global_u.md', 'global_t_u.md', 'personal_t.md'}
-      | {'ranks.png', 'joint_ranks.png', 'costs.png', 'personal_global.png'},
-    )
+    pages = {p.stem: p.read_text() for p in (folder / 'report').iterdir()}
+    self.assertIn('2 tasks: one model', pages.pop('global_t_u'))
+    names = ('global_u', 'global_t', 'personal_t')
+    for name, (title, of) in zip(names, sections.items()):
+      self.assertEqual(pages.pop(name), tables.format_section(*of, title=title))
+    self.assertEmpty(pages)
+    titles = {
+      path.stem: [axis.get_title('left') for axis in figure.axes]
+      for (figure, path), _ in save.call_args_list
+    }
+    one = {'ranks': list(sections), 'joint_ranks': ['2 tasks: one model']}
+    one['costs'] = [title for title in sections for _ in range(2)]
+    self.assertEqual(titles, {**one, 'personal_global': ['t: personal models']})
 
-  def test_missing_tables_are_named(self):
+  def test_bad_arguments(self):
     folder = self.create_tempdir().full_path
-    outcome = binary_runner.run_here(
-      'research.equal_terms.report',
-      f'--input_dir={folder}',
-      f'--output_dir={folder}/report',
-    )
-    self.assertEqual(outcome.code, 2)
-    self.assertIn('equal_terms_runs.csv', outcome.stderr)
+    output = f'--output_dir={folder}/report'
+    for message, *arguments in (
+      ('equal_terms_runs.csv must be', output, f'--input_dir={folder}'),
+      ('--output_dir is needed', f'--input_dir={folder}'),
+      ("Unexpected argument 'runs'", output, 'runs'),
+    ):
+      outcome = binary_runner.run_here(
+        'research.equal_terms.report', *arguments
+      )
+      self.assertEqual(outcome.code, 2)
+      self.assertIn(message, outcome.stderr)
 
 
 if __name__ == '__main__':
