@@ -188,7 +188,7 @@ def tell_edges(table: pd.DataFrame) -> list[str]:
   for name, of in table.groupby('name', sort=False):
     for field in _names(of['tuned']):
       values = of['tuned'].str.get(field).dropna()
-      if not values.map(_is_number).all():
+      if not values.map(is_number).all():
         continue
       ends = values.min(), values.max()
       at_edge = values[
@@ -203,7 +203,8 @@ def tell_edges(table: pd.DataFrame) -> list[str]:
   return [f'{told}: {"; ".join(found)}.'] if found else []
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+  """Returns whether a value of a field is a number, and no boolean."""
   return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -167,7 +167,9 @@ def _tell(fields: Mapping[str, Any], tried: Mapping[str, Sequence[Any]]) -> str:
     f'{field.rpartition(".")[2]} {sweep_results.format_value(fields[field])}'
     + (
       ' (edge)'
-      if len(values) > 2 and fields[field] in (min(values), max(values))
+      if len(values) > 2
+      and all(map(sweep_results.is_number, values))
+      and fields[field] in (min(values), max(values))
       else ''
     )
     for field, values in tried.items()

@@ -63,9 +63,9 @@ class CollectTest(absltest.TestCase):
     return folder.path
 
   def test_rows_of_both_questions(self):
-    variants = {'fed_avg': 0.1, 'fed_fish': 0.2}
+    variants = {'fed_avg': 0.1, 'fed_fish': 0.2, 'scaffold': 0.02}
     paths = [
-      self._write(variants, [0.5, 0.5, None, 0.5]),
+      self._write(variants, [0.5, 0.5, None, 0.5, 0.5, 0.5]),
       self._write(
         {'fed_avg': 0.3},
         [0.5, 0.5],
@@ -74,13 +74,20 @@ class CollectTest(absltest.TestCase):
       ),
     ]
     runs, rounds = collect.collect(paths)
-    self.assertLen(runs, 6)
+    self.assertLen(runs, 8)
+    self.assertNotIn('index', [*runs, *rounds])
     first = runs.iloc[2]
     self.assertEqual(
       (first['question'], first['method'], first['seed'], first['settings']),
       ('global', 'FedFish', 0, 'client_learning_rate 0.2 (edge)'),
     )
-    self.assertEqual(runs['settings'].iloc[0], 'client_learning_rate 0.1')
+    self.assertEqual(
+      runs['settings'].iloc[[0, 4]].tolist(),
+      ['client_learning_rate 0.1', 'client_learning_rate 0.02 (edge)'],
+    )
+    # Words have no ends.
+    told = collect._tell({'a.of': 'x'}, {'a.of': ['x', 'y', 'z']})
+    self.assertEqual(told, 'of x')
     # What judges is on test clients.
     self.assertEqual(
       (first['score'], first['worst_tenth'], first['steps'], first['bytes']),
