@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of central and local training, the two ends of the comparison."""
 
+import contextlib
+import functools
+import io
+import re
+import types
 from unittest import mock
 
 from research.equal_terms import digits
@@ -70,6 +75,33 @@ class EndsTest(absltest.TestCase):
 
     self.assertEqual(ends.tune(score), rates[2])
     self.assertCountEqual(seen, [(r, s) for r in rates for s in (100, 101)])
+
+  def test_means_over_the_seeds_that_judge_are_printed(self):
+    scores = np.linspace(0.5, 1.0, 8)
+
+    def score(wanted, task, clients, rate, seed):
+      return rate * scores[seed] * (clients == wanted)
+
+    central, local = (functools.partial(score, of) for of in ('test', 'train'))
+    task, out = types.SimpleNamespace(test='test', train='train'), io.StringIO()
+    with (
+      mock.patch.multiple(ends, score_central=central, score_local=local),
+      mock.patch.object(ends, 'tune', {central: 0.5, local: 0.25}.get),
+      mock.patch.object(ends, 'create_task', lambda seed: task),
+      contextlib.redirect_stdout(out),
+    ):
+      ends.main(['ends'])
+    # Of a mean of 8, a bootstrap's intervals are about normal.
+    half = 1.96 * scores.std() / 8**0.5
+    for line, name, rate in zip(
+      out.getvalue().splitlines(),
+      ('central', 'local'),
+      (0.5, 0.25),
+      strict=True,
+    ):
+      form = rf'{name}: (.*) \((.*) to (.*)\), 8 seeds, rate {rate}'
+      told = [float(of) / rate for of in re.fullmatch(form, line).groups()]
+      np.testing.assert_allclose(told, [0.75, 0.75 - half, 0.75 + half], 0.01)
 
 
 if __name__ == '__main__':
