@@ -105,6 +105,9 @@ _DIGITS = '--config=launch/configs/digits.py:fed_avg'
 _GROUPED = '--format=c4 --input=a --output_dir=d'
 _PARTITION = '--dataset=mnist --output_dir=d'
 _SWEEP = '--config=launch/configs/digits.py:seeds --sweep_dir=/nowhere'
+_TUNED = (
+  '--config=digits --sweep_dir=/nowhere --methods=fed_avg --tune=rounds:1,2'
+)
 # By binary, flags and the message that refuses them.
 _BAD_FLAGS = {
   'compile': {
@@ -170,6 +173,7 @@ _BAD_FLAGS = {
     f'{_SWEEP} seed': "Unexpected argument 'seed'",
     f'{_SWEEP} --num_processes=0': '=0 is neither auto nor a positive number',
     f'{_SWEEP} --ray_address=localhost:6379': '--ray_address is for --on=ray',
+    f'{_TUNED} --tuned_by=other': 'and runs that tune both choose values',
     f'{_SWEEP} --tuned_metric=loss': 'rates of --tuned_by or --tune, which is',
     '--config=digits --sweep_dir=/nowhere --seeds=2': 'named by --methods, or',
   },

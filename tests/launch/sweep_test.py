@@ -126,6 +126,8 @@ class SweepTest(temporary_folders.TestCase):
     page = (self.sweep_dir / 'index.html').read_text()
     for figure in (self.sweep_dir / 'plots').glob('*.png'):
       self.assertIn(f'<figcaption>plots/{figure.name}', page)
+    outcome = self._compare('--tune=client_learning_rate:0.01,0.02')
+    self.assertIn('was not tuned there, and this one tunes', outcome.stderr)
 
   def _compare(self, *arguments):
     return binary_runner.run_here(

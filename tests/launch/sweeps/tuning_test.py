@@ -286,16 +286,6 @@ class SweepTuningTest(temporary_folders.TestCase):
       tuning.Tuning(self.path).describe(planned)[-1],
     )
 
-  def test_rates_for_all_runs_are_refused(self):
-    self._tuned(lambda run: 0.5)
-    with self.assertRaisesRegex(
-      errors.InputError,
-      '--tuned_by=.*tuning gives client_learning_rate, which',
-    ):
-      tuning.Tuning(self.path).tune(
-        [sweeps.Run('fed_avg')], ['client_learning_rate']
-      )
-
   def test_another_metric_decides_if_asked_for(self):
     runs = fake_sweeps.grid(
       ['fed_avg'], client_learning_rate=(0.01, 0.02, 0.05)
@@ -315,9 +305,9 @@ class SweepTuningTest(temporary_folders.TestCase):
       with self.assertRaisesRegex(errors.InputError, 'accuracy, loss'):
         tuning.Tuning(self.path, metric=metric).tune([sweeps.Run('fed_avg')])
 
-  def _refused(self, runs, message):
+  def _refused(self, runs, message, given=()):
     with self.assertRaisesRegex(errors.InputError, message):
-      tuning.Tuning(self.path).tune(runs)
+      tuning.Tuning(self.path).tune(runs, given)
 
   def test_bad_input(self):
     self._refused(
@@ -340,6 +330,8 @@ class SweepTuningTest(temporary_folders.TestCase):
       [sweeps.Run('fed_avg', {'client_learning_rate': 1.0})],
       'gives client_learning_rate, which the command or the sweep must',
     )
+    rate = 'server_learning_rate'
+    self._refused([sweeps.Run('fed_avg')], f'tuning gives {rate}', [rate])
     for run in runs:
       fake_sweeps.write_result(folder, run, None)
     self._refused(
