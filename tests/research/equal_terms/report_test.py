@@ -280,6 +280,9 @@ class DrawTest(absltest.TestCase):
     drawn_figures.check_fits(self, figure)
     return figure.axes
 
+  def _texts(self, axis):
+    return [text.get_text() for text in axis.texts]
+
   def test_ranks_and_bars_of_undecided_methods(self):
     _, test, _ = tables.describe(*_runs())
     (axis,) = self._axes(figures.draw_ranks({'t': test}))
@@ -287,6 +290,9 @@ class DrawTest(absltest.TestCase):
     self.assertEqual(places, [[1, 0], [2, 1], [3, 2]])
     names = [label.get_text() for label in axis.get_yticklabels()]
     self.assertEqual(names, list(_METHODS))
+    self.assertEqual(axis.get_xticks().tolist(), [1, 2, 3])
+    low, high = axis.get_ylim()
+    self.assertGreater(low, high, 'The best method is at the top.')
     bars = [line.get_ydata().tolist() for line in axis.lines]
     # FedAvg is within 1.17 of both others, and they are not of each other.
     self.assertEqual(bars, [[0, 1], [1, 2], [-0.9, -0.9]])
@@ -294,22 +300,33 @@ class DrawTest(absltest.TestCase):
 
   def test_costs_so_far_and_methods_that_no_other_beats(self):
     _, rounds = _runs()
+    first = rounds['round'] == 1
+    # All share the point before training.
+    start = rounds[first].assign(round=0, bytes=0.0, seconds=0.0, score=0.1)
+    rounds.loc[first & (rounds['method'] == 'SCAFFOLD'), 'bytes'] = 1e5
+    rounds = pd.concat([start, rounds])
     axis, seconds = self._axes(figures.draw_costs({'t': rounds}))
     self.assertEqual(seconds.get_xlabel(), 'Simulated seconds')
-    lines = dict(zip(sorted(_METHODS), axis.lines, strict=True))
     np.testing.assert_allclose(
-      lines['FedFish'].get_xydata(), [[0.75, 0.225], [1.5, 0.45], [3, 0.9]]
+      axis.lines[1].get_xydata(),
+      [[0, 0.1], [0.75, 0.225], [1.5, 0.45], [3, 0.9]],
     )
-    # SCAFFOLD costs more and scores less.
-    is_pale = [line.get_color() == style.PALE for line in lines.values()]
-    self.assertEqual(is_pale, [False, False, True])
+    self.assertEqual(self._texts(axis), sorted(_METHODS))
+    # SCAFFOLD begins with the fewest bytes, and time is equal for all.
+    is_pale = [
+      [line.get_color() == style.PALE for line in of.lines]
+      for of in (axis, seconds)
+    ]
+    self.assertEqual(is_pale, [[False, False, False], [True, False, True]])
 
   def test_personal_models_against_the_servers(self):
     runs, rounds = _runs('personal')
     runs['one_model'] /= 2
     table, *_ = tables.describe(runs, rounds)
     (axis,) = self._axes(figures.draw_personal({'t': table}))
-    for container, (_, row) in zip(axis.containers, table.iterrows()):
+    self.assertEqual(self._texts(axis), list(_METHODS))
+    rows = [row for _, row in table.iterrows()]
+    for container, row in zip(axis.containers, rows, strict=True):
       point, _, (bar,) = container.lines
       x = row['mean'] / 2
       np.testing.assert_allclose(point.get_xydata(), [[x, row['mean']]])
