@@ -152,23 +152,13 @@ def _scores(table, names, prefix='test/global/'):
 
 
 def _draw_classes(table, names):
-  values = _scores(table, names)
+  values = {'test/global/accuracy': 0.5, **_scores(table, names)}
+  values |= _scores(np.ones_like(table), names, 'other/')
   run = dataclasses.replace(fake_runs.make_run(), values=values)
   return single_run.draw_confusion_matrix(_frames(run), 'train/loss')
 
 
 class ConfusionMatrixTest(absltest.TestCase):
-  def test_reads_what_it_finds(self):
-    table, names = [[3, 1], [0, 8]], ['world', 'sci_tech']
-    scores = {
-      'test/global/accuracy': 0.5,
-      **_scores([[0, 9], [9, 0]], names, 'other/'),
-      **_scores(table, names),
-    }
-    counts, found = single_run.read_confusion(scores)
-    np.testing.assert_array_equal(counts, table)
-    self.assertEqual(found, names)
-
   def test_reads_nothing_where_something_is_missing(self):
     scores = _scores([[3, 1], [0, 8]], ['a', 'b'])
     self.assertIsNone(single_run.read_confusion({}))

@@ -173,18 +173,6 @@ class PlanTest(parameterized.TestCase):
       'runs .*fed_avg-seed_0 and fed_avg\\.',
     ),
     (
-      'one_run_twice',
-      [('fed_avg', {'seed': 1})] * 2,
-      {},
-      'the runs of a sweep must differ, got the same config in fed_avg-',
-    ),
-    (
-      'given_field_of_another_variant',
-      [('fed_fish', {}), ('fed_avg', {})],
-      {'algorithm.damping': 1.0},
-      'Run fed_avg: The config has no field algorithm.damping',
-    ),
-    (
       'given_value_of_what_varies',
       [('fed_avg', {'seed': 0}), ('fed_avg', {'seed': 1})],
       {'seed': 2},
