@@ -161,7 +161,7 @@ def draw_own_spread(
   keep none.
   """
   metric = metric.rpartition('/')[2]
-  scores, told = {}, []
+  scores, seeds, told = {}, [], []
   for label, of in frames.groups().items():
     model, column = _promised(of, metric)
     if column not in of.own_clients:
@@ -170,6 +170,7 @@ def draw_own_spread(
     finite = values[np.isfinite(values)].to_numpy()
     if len(finite):
       scores[f'{label}, {model}'] = finite
+      seeds.append(len(values.index.unique('run')))
     if len(finite) < len(values):
       told.append(
         f'{label}: {len(values) - len(finite)} of {len(values)} clients have '
@@ -180,6 +181,8 @@ def draw_own_spread(
   counts = frames.own_clients.groupby('run').size()
   told = [
     f'{errors.span(counts)} training clients per run',
+    f'{run_notes.count_seeds(seeds)}: their clients are one set'
+    * (max(seeds) > 1),
     *told,
     run_notes.tell_fine_tuning(
       frames.runs,

@@ -121,27 +121,21 @@ class DrawOwnSpreadTest(parameterized.TestCase):
   def test_each_method_has_the_model_that_it_promises(
     self, judged_by, models, expected
   ):
-    runs = {
-      name: [dataclasses.replace(fake_runs.make_run(), judged_by=judged_by)]
-      for name in ('FedAvg', 'Ditto')
-    }
-    frames = fake_runs.named(runs)
+    first, other = (
+      dataclasses.replace(fake_runs.make_run(seed=seed), judged_by=judged_by)
+      for seed in (0, 1)
+    )
+    frames = fake_runs.named({'FedAvg': [first, other], 'Ditto': [first]})
     rows = {
-      ('FedAvg', 'a'): {'own_global': 0.2, 'own_fine_tuned': 0.7},
-      ('FedAvg', 'b'): {'own_global': 0.1, 'own_fine_tuned': 0.8},
-      ('Ditto', 'a'): {'own_global': 0.2, 'own': 0.6, 'own_fine_tuned': 0.5},
-      ('Ditto', 'b'): {'own_global': 0.1, 'own': 0.3, 'own_fine_tuned': 0.4},
-      ('Ditto', 'c'): dict.fromkeys(
-        ('own_global', 'own', 'own_fine_tuned'), np.inf
-      ),
+      (0, 'a'): {'own_global': 0.2, 'own_fine_tuned': 0.7},
+      (1, 'b'): {'own_global': 0.1, 'own_fine_tuned': 0.8},
+      (2, 'a'): {'own_global': 0.2, 'own': 0.6, 'own_fine_tuned': 0.5},
+      (2, 'b'): {'own_global': 0.1, 'own': 0.3, 'own_fine_tuned': 0.4},
+      (2, 'c'): dict.fromkeys(('own_global', 'own', 'own_fine_tuned'), np.inf),
     }
-    index = {label: i for i, label in frames.runs['label'].items()}
     table = pd.DataFrame(
       list(rows.values()),
-      index=pd.MultiIndex.from_tuples(
-        [(index[label], client) for label, client in rows],
-        names=['run', 'client'],
-      ),
+      index=pd.MultiIndex.from_tuples(rows, names=['run', 'client']),
     ).add_suffix('/accuracy')
     frames = dataclasses.replace(frames, own_clients=table)
     (figure,) = clients.draw_own_spread(
@@ -159,7 +153,9 @@ class DrawOwnSpreadTest(parameterized.TestCase):
         any(text.startswith(f'{name}, {model}: mean') for text in legend),
         legend,
       )
-    self.assertIn('Ditto: 1 of 3 clients have diverged', ' '.join(legend))
+    told = ' '.join(legend)
+    self.assertIn('Ditto: 1 of 3 clients have diverged', told)
+    self.assertIn('1 to 2 seeds: their clients are one set', told)
 
   def test_without_own_test_data_there_is_none(self):
     frames = fake_runs.named({'FedAvg': [fake_runs.make_run()]})
