@@ -260,6 +260,7 @@ class ComparisonTest(parameterized.TestCase):
       ],
       tune=['client_learning_rate:1,0.5'],
     )
+    self.assertEqual(compared.load_first().algorithm.name, 'fed_avg')
     _, found = compared.load()
     values = {
       field: tuple(
@@ -289,6 +290,7 @@ class ComparisonTest(parameterized.TestCase):
     ({'methods': 'fed_agv'}, 'Did you mean fed_avg'),
     ({'seeds': 101}, 'seeds must be a number from 1 to 100, got 101'),
     ({'grid': ['rounds']}, "--grid must be FIELD=VALUE,VALUE.* got 'rounds'"),
+    ({'grid': ['rounds=1', 'rounds=2']}, "each field once, got 'rounds=2'"),
     ({'grid': ['rounds=1,1']}, 'rounds=1,1 must differ from each other'),
     ({'tune': ['rate:1,2']}, 'fed_avg must have the field rate, got none'),
   )
