@@ -172,6 +172,7 @@ class DrawTest(absltest.TestCase):
     self.assertLen(axis.collections[0].get_offsets(), len(fake_runs.ROUNDS))
     self.assertEqual(axis.get_xlabel(), 'FedFish: barrier in accuracy')
     self.assertEqual(axis.get_ylabel(), 'FedAvg: barrier in accuracy')
+    self.assertEqual(figure.axes[-1].get_ylabel(), 'Round')
     # The method on the x axis is lower above the line.
     positions = {text.get_text(): text.get_position() for text in axis.texts}
     x, y = positions['lower for FedFish']

@@ -10,6 +10,7 @@ from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
 from matplotlib import colors
+from matplotlib import ticker
 import numpy as np
 
 _METRIC = 'eval/global/accuracy'
@@ -111,8 +112,12 @@ class PlotCurvesTest(parameterized.TestCase):
     cheap = dataclasses.replace(
       dear, columns={**dear.columns, column: sent / 1000}
     )
-    figure = _draw({'Dear': [dear], 'Cheap': [cheap]}, _METRIC, x='bytes')
-    self.assertEqual(figure.axes[0].get_xscale(), 'log')
+    # As many as have panels of their own, which share the axis.
+    groups = {'Dear': [dear], **dict.fromkeys('abcd', [cheap])}
+    figure = _draw(groups, _METRIC, x='bytes')
+    self.assertEqual({axis.get_xscale() for axis in figure.axes}, {'log'})
+    locator = figure.axes[0].xaxis.get_major_locator()
+    self.assertIsInstance(locator, ticker.LogLocator)
     for line in _lines(figure).values():
       self.assertTrue(np.all(line.get_xdata() > 0))
     figure = _draw({'Dear': [dear]}, _METRIC, x='bytes')
@@ -121,7 +126,6 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertEqual(formatter(4e6), '4 MB')
 
   @parameterized.parameters(
-    ('round', 2, 'Round'),
     ('local_steps', 200, 'Local gradient steps, all clients, cumulative'),
     ('bytes', 2e6, 'Communication, all clients, cumulative'),
     ('payload_bytes', 1e4, 'Updates as sent, all clients, cumulative'),
