@@ -148,9 +148,14 @@ class HeatMapTest(parameterized.TestCase):
     # Rows are client rates, columns server rates, both rising.
     table = np.ma.filled(first.images[0].get_array(), np.nan)
     np.testing.assert_array_equal(table, [[np.nan, np.nan], [0.9, 0.1]])
-    self.assertEqual(
-      [t.get_text() for t in second.get_xticklabels()], ['0.5', '1']
-    )
+    # Colours end where four of five losses lie below.
+    norm, most = first.images[0].norm, 0.9 if higher_is_better else 0.74
+    np.testing.assert_allclose([norm.vmin, norm.vmax], [0.1, most])
+    names = [
+      [tick.get_text() for tick in ticks]
+      for ticks in (second.get_xticklabels(), first.get_yticklabels())
+    ]
+    self.assertEqual(names, [['0.5', '1'], ['0.01', '0.1']])
     places = {t.get_text(): t.get_position() for t in first.texts}
     self.assertContainsSubset(['0.900', '0.100'], places)
     (frame,) = first.patches
