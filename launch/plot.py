@@ -38,8 +38,8 @@ The files of --output_dir, as far as the workdirs have the data, are:
   comparison.csv: the differences from the baseline: their mean, the ends low and
     high of its 95 % bootstrap interval, n pairs with wins and ties, p of flips of
     the signs of the differences within seeds, and p_holm, which is p corrected
-    for the number of methods. Fewer than six seeds have neither interval nor p;
-    docs/comparisons.md says more
+    for the number of methods. Fewer than six seeds have neither interval nor p,
+    and with few seeds the interval is too narrow; docs/comparisons.md says more
   transfer_table.csv: scores on other tasks, of workdirs that launch.evaluate
     --targets has scored: means and deviations over seeds, and the differences to
     FedAvg within seeds

@@ -235,8 +235,10 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   tuned = is_tuned(runs)
   shown = table[table['is_best']] if tuned else table
   fields = _names(table['varied'])
+  diverged = (runs['status'] == 'diverged').sum()
   notes = [
-    f'{table["finished"].sum()} of {len(runs)} runs are finished.'
+    f'{table["finished"].sum()} of {len(runs)} runs are finished'
+    f'{f", of which {diverged} diverged" if diverged else ""}.'
     f'{_tell_model(runs)}'
   ]
   begun = runs[runs['metric'].notna()]
@@ -249,8 +251,8 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   if tuned and len(shown):
     words = ' and '.join(run_labels.shorten_fields(_names(table['tuned'])))
     notes.append(
-      f'Of each {words}, the best is shown; test clients had no part in the '
-      'choice. table.csv has all.'
+      f'Of each {words}, the best on validation clients is shown. table.csv has '
+      'all.'
     )
   if tuned:
     notes += tell_without_best(table) + tell_edges(table)
@@ -309,15 +311,25 @@ def tell_without_best(table: pd.DataFrame) -> list[str]:
     for name, of in table[~has_best].groupby('name', sort=False)
   ]
   out = table[has_best & table['validation'].isna()]
-  values = [
-    f'{_list_values(of)} of {name}'
-    for name, of in out.groupby('name', sort=False)['tuned']
-  ]
+  is_finished = out['finished'] == out['runs']
   found = {
     'Not shown, since no value has all its seeds finished and finite': absent,
-    'Not chosen from, since a run has diverged or is not finished': values,
+    'Not chosen from, since a run has diverged': _list_settings(
+      out[is_finished]
+    ),
+    'Not chosen from, since a run is not finished': _list_settings(
+      out[~is_finished]
+    ),
   }
   return [f'{words}: {"; ".join(of)}.' for words, of in found.items() if of]
+
+
+def _list_settings(table: pd.DataFrame) -> list[str]:
+  """Returns the values of tuned fields of each method."""
+  return [
+    f'{_list_values(of)} of {name}'
+    for name, of in table.groupby('name', sort=False)['tuned']
+  ]
 
 
 def _list_values(tuned: Iterable[Mapping[str, Any]]) -> str:

@@ -172,7 +172,7 @@ class SweepResultsTest(parameterized.TestCase):
       'no value has all its seeds finished and finite: FedFish (4 of 6 runs',
       told,
     )
-    self.assertIn('not finished: client_learning_rate 0.05 of FedAvg.', told)
+    self.assertIn('has diverged: client_learning_rate 0.05 of FedAvg.', told)
     # All are there.
     _, notes = sweep_results.tell_groups(self._results(runs, [0.3] * 12))
     self.assertNotIn('Not ', ' '.join(notes))
@@ -182,11 +182,17 @@ class SweepResultsTest(parameterized.TestCase):
     rows += [('B', {'x': 0.5, 'y': y}, y == 0) for y in range(3)]
     table = pd.DataFrame(rows, columns=['name', 'tuned', 'is_best'])
     table = table.assign(
-      setting=table['name'], validation=table['is_best'].map({True: 0.5})
+      setting=table['name'],
+      validation=table['is_best'].map({True: 0.5}),
+      runs=2,
+      finished=[2, 2, 2, 2, 2, 1],
     )
-    (told,) = sweep_results.tell_without_best(table)
+    diverged, unfinished = sweep_results.tell_without_best(table)
     self.assertEndsWith(
-      told, ': x 0.5, 2 of A; x 0.5 and y 1, x 0.5 and y 2 of B.'
+      diverged, 'a run has diverged: x 0.5, 2 of A; x 0.5 and y 1 of B.'
+    )
+    self.assertEndsWith(
+      unfinished, 'a run is not finished: x 0.5 and y 2 of B.'
     )
 
   def test_one_value_is_no_edge(self):
