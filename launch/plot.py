@@ -53,7 +53,9 @@ differences of a single seed.
   test/global/accuracy     a number of summary.json
   eval/global/accuracy     a column of metrics.csv at the last round
   ...:mean                 its mean over the rounds after the initial model
-  ...:equal_bytes          its value when as much was sent by all runs
+  ...:equal_bytes          its value at the last evaluation, after training began,
+                           at which a run had sent no more than the run that
+                           sends least; a note tells what was sent by then
   csb, bytes, seconds      the barrier in the metric, the megabytes sent both
                            ways, the simulated seconds
   seconds:until            those until the metric is as good as in all runs

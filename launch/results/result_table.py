@@ -7,6 +7,7 @@ number of workdirs and the fields that vary, which have columns of their own.
 """
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import math
 
@@ -29,9 +30,9 @@ import pandas as pd
 # the rounds that it is of.
 Key = seed_table.Key
 
-# The last evaluation up to which a run has sent no more than the run with the
-# smallest total sends in all its rounds.
-EQUAL_BYTES = 'last of equal bytes'
+# The last evaluation of a trained model up to which a run has sent no more than
+# the run with the smallest total sends in all its rounds.
+EQUAL_BYTES = 'last within equal bytes'
 # The first round at which the metric has a value that all runs reach.
 UNTIL = 'until'
 MEGABYTES = 'MB sent, both ways'
@@ -224,14 +225,24 @@ def _values(
   if column not in frames.rounds and column in _numbers(frames):
     if which == method_comparison.LAST_ROUND:
       return frames.runs[column].astype(float)
+  if which == EQUAL_BYTES:
+    values = _last_within(frames, column, budget)[column]
+    return (
+      values if math.isnan(budget) else _mark_diverged(frames, column, values)
+    )
   values = frames.rounds.reindex(columns=[column])[column].dropna()
-  if which != EQUAL_BYTES:
-    return method_comparison.value_by_seed(values, which)
-  if math.isnan(budget):
-    return values[:0].groupby('run').last()
-  sent = frames.rounds.reindex(columns=[_BYTES])[_BYTES]
-  within = sent[values.index] <= budget
-  return _mark_diverged(frames, column, values[within].groupby('run').last())
+  return method_comparison.value_by_seed(values, which)
+
+
+def _last_within(
+  frames: frames_lib.Frames, column: str, budget: float
+) -> pd.DataFrame:
+  """Returns a column and the bytes at `EQUAL_BYTES`, by run that has them."""
+  rows = frames.rounds.reindex(columns=list(dict.fromkeys([column, _BYTES])))
+  rows = rows.dropna()
+  # Round 0 is the initial model, for which nothing was sent.
+  is_trained = rows.index.get_level_values('round') > 0
+  return rows[is_trained & (rows[_BYTES] <= budget)].groupby('run').last()
 
 
 def _mark_diverged(
@@ -336,6 +347,7 @@ def make_table(
     notes = [*notes, *_tell_unfinished(runs)]
   values = read_values(frames, keys, metric)
   values = values[values.index.isin(told.index, 'group')]
+  names = seed_table.name_rows(told)
   # A column that the first group lacks still has its place.
   there = set(values.index.droplevel(['group', 'seed']))
   shown, without = [], []
@@ -345,6 +357,14 @@ def make_table(
     without += [_head(column, which)] * (not found)
   if without:
     notes = [*notes, f'Not shown, without a value: {"; ".join(without)}.']
+  notes = [
+    *notes,
+    *(
+      _tell_sent(frames, column, names)
+      for column, which in shown
+      if which == EQUAL_BYTES and column in frames.rounds
+    ),
+  ]
   table = seed_table.make_table(
     told,
     {key: _head(*key) for key in shown},
@@ -365,6 +385,41 @@ def make_table(
   return table._replace(
     notes=[*notes, *([f'{tuned}.'] if tuned else []), *table.notes]
   )
+
+
+def _tell_sent(
+  frames: frames_lib.Frames, column: str, names: Mapping[int, str]
+) -> str:
+  """Returns a sentence on what was sent by the evaluations of `EQUAL_BYTES`.
+
+  Args:
+    frames: The labelled runs.
+    column: A column of metrics.csv.
+    names: The names of groups of runs.
+  """
+  frames = frames.finished()
+  budget = _common_bytes(frames)
+  converged = frames.of(frames.runs.loc[_converged(frames)])
+  sent = _last_within(converged, column, budget)[_BYTES] / 1e6
+  by_amount: dict[str, list[str]] = {}
+  for group, runs in converged.runs.groupby('group', sort=False):
+    if group in names:
+      found = sent[sent.index.isin(runs.index)]
+      ends = dict.fromkeys(map(_format_cost, (found.min(), found.max())))
+      amount = f'{" to ".join(ends)} MB' if len(found) else 'no such evaluation'
+      by_amount.setdefault(amount, []).append(names[group])
+  told = '; '.join(
+    f'{amount}: {", ".join(of)}' for amount, of in by_amount.items()
+  )
+  return (
+    f'{_head(column, EQUAL_BYTES)}: the last evaluation after training began at '
+    f'which a run had sent at most {_format_cost(budget / 1e6)} MB, the smallest '
+    f'total of a run. Sent by then: {told}.'
+  )
+
+
+def _format_cost(number: float) -> str:
+  return seed_table.format_number(number, is_score=False)
 
 
 def _is_score(column: str) -> bool:

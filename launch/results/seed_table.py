@@ -94,6 +94,14 @@ def make_table(
   return text_table.Table(notes, lines, bold, len(told.columns))
 
 
+def name_rows(told: pd.DataFrame) -> dict[int, str]:
+  """Returns the columns at the left of a table as a name for each row."""
+  return {
+    index: ', '.join(filter(None, map(str, first)))
+    for index, first in told.iterrows()
+  }
+
+
 def _find_bold(
   told: pd.DataFrame,
   titles: Mapping[Key, str],
@@ -102,10 +110,7 @@ def _find_bold(
   runs: pd.DataFrame,
 ) -> tuple[list[tuple[int, int]], list[str]]:
   """Returns the cells that stand out, and sentences on bold."""
-  names = {
-    index: ', '.join(filter(None, map(str, first)))
-    for index, first in told.iterrows()
-  }
+  names = name_rows(told)
   firsts = runs.drop_duplicates('group').set_index('group').loc[told.index]
   families = [
     (of['task'].iloc[0], list(of.index))

@@ -315,6 +315,33 @@ class MethodTableTest(parameterized.TestCase):
     self.assertStartsWith(table.notes[0], 'Not shown, without a value')
     self.assertIn(result_table.EQUAL_BYTES, table.notes[0])
 
+  def test_what_was_sent_by_a_rare_evaluation_is_told(self):
+    def run(name, seed, rounds, megabytes):
+      rounds = np.array(rounds, np.float64)
+      columns = {
+        'round': rounds,
+        _METRIC: 0.1 + rounds / 10,
+        'communication/wire_bytes_total': rounds * megabytes * 1e6,
+      }
+      return dataclasses.replace(
+        fake_runs.make_run(name, seed), columns=columns
+      )
+
+    groups = {
+      'A': [run('fed_avg', seed, [0, 2, 6], 1) for seed in (0, 1)],
+      'B': [run('fed_sgd', seed, [0, 1 + seed, 6], 2) for seed in (0, 1)],
+      # By 6 MB, only the initial model was evaluated.
+      'C': [run('fed_fish', seed, [0, 6], 2) for seed in (0, 1)],
+    }
+    table = _make(groups, [f'{_METRIC}:equal_bytes'])
+    self.assertEqual(
+      table.rows[1:], [['A', '0.7000'], ['B', '0.250 ± 0.071'], ['C', '']]
+    )
+    note = (note for note in table.notes if 'at most 6 MB' in note)
+    self.assertEndsWith(
+      next(note), 'then: 6 MB: A; 2 to 4 MB: B; no such evaluation: C.'
+    )
+
   @parameterized.parameters({'is_finished': False}, {'diverged_round': 2})
   def test_what_ended_early_sets_no_common_budget(self, **fields):
     def run(name, rounds, **fields):
