@@ -63,11 +63,13 @@ class DrawPersonalizationTest(parameterized.TestCase):
       # The diagonal goes from corner to corner.
       corners = [[end, end] for end in axis.get_xlim()]
       np.testing.assert_allclose(axis.lines[0].get_xydata(), corners)
-    self.assertStartsWith(
-      figure.legends[0].get_title().get_text(), '4 of 8 test clients per run.'
-    )
+    for of in (figure, few_shot):
+      note = of.legends[0].get_title().get_text()
+      self.assertStartsWith(note, '4 of 8 test clients per run.')
+    axis = few_shot.axes[0]
+    self.assertEqual(axis.xaxis.get_major_formatter()(0.25), '25%')
     # A line a client, and their mean.
-    lines = few_shot.axes[0].lines
+    lines = axis.lines
     self.assertLen(lines, 5)
     np.testing.assert_allclose(
       lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
