@@ -353,6 +353,7 @@ class BinaryTest(absltest.TestCase):
     self.assertIn('2 tasks: one model', pages.pop('global_t_u'))
     names = ('global_u', 'global_t', 'personal_t')
     for name, (title, of) in zip(names, sections.items()):
+      self.assertIn(pages[name], outcome.stdout)
       self.assertEqual(pages.pop(name), tables.format_section(*of, title=title))
     self.assertEmpty(pages)
     titles = {
