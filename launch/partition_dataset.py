@@ -227,6 +227,7 @@ def main(argv: Sequence[str]) -> None:
     key = key or labelled_dataset.CLIENT
   arguments = _read_arguments(partition, key)
   data = _read_data(key, image_size, is_table=is_table, pictures=pictures)
+  _check_classes(data)
   names, clients = _divide(data, partition, key, arguments)
   left_over = datasets.unassigned_examples(clients, len(data.labels))
   is_test = _choose_test(data, names, clients)
@@ -374,6 +375,16 @@ def _read_data(
     ),
     **columns,
   )
+
+
+def _check_classes(data: labelled_dataset.LabelledDataset) -> None:
+  """Raises an InputError for classes of which there is one alone."""
+  if data.labels.dtype.kind != 'f' and np.ptp(data.labels) == 0:
+    (name,) = data.names_of(data.label, data.labels[:1])
+    raise errors.InputError(
+      f'The labels {data.label!r} of {data.name} must have two classes or more, '
+      f'got {name!r} alone in {len(data.labels):,} examples.'
+    )
 
 
 def _check_absent(what: str, *others: flags.FlagHolder) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import functools
 import math
 import typing
+from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -39,6 +40,13 @@ NAME = 'arrays'
 _HIDDEN_UNITS = (64,)
 # Smaller pictures have no room for three convolutions that halve them.
 _LEAST_SIDE = 16
+
+
+def _check_num_classes(name: str, value: Any) -> None:
+  fields.integer(0)(name, value)
+  if value == 1:
+    raise errors.unexpected(name, value, '2 or more, or 0 to count classes')
+
 
 OPTIONS = {
   'kind': fields.Field(
@@ -63,9 +71,9 @@ OPTIONS = {
   ),
   'num_classes': fields.Field(
     0,
-    fields.integer(0),
-    'The number of classes, labels being 0 to num_classes - 1; 0 to count them '
-    'now, in the files of all clients, and in a regression.',
+    _check_num_classes,
+    'The number of classes, at least 2, labels being 0 to num_classes - 1; 0 to '
+    'count them now, in the files of all clients, and in a regression.',
   ),
   'scale': fields.Field(
     1.0,
@@ -196,7 +204,7 @@ def create_task(
       models.create_mlp_regressor, num_targets=num_targets
     )
   else:
-    _check_classes(y_spec, found, kind)
+    _check_classes(y_spec, found, kind, num_classes)
     num_classes = num_classes or found.num_classes
     learned = f'classification, {num_classes} classes'
     task = functools.partial(
@@ -270,7 +278,10 @@ def _takes_pictures(
 
 
 def _check_classes(
-  y_spec: tf.TensorSpec, found: array_survey.Survey, kind: str
+  y_spec: tf.TensorSpec,
+  found: array_survey.Survey,
+  kind: str,
+  num_classes: int,
 ) -> None:
   """Raises InputError unless labels are classes."""
   if found.one_hot and kind == 'auto':
@@ -283,6 +294,12 @@ def _check_classes(
       f"Array 'y' must hold one class per example, got "
       f'{y_spec.dtype.name}{y_spec.shape.as_list()} that are not whole numbers '
       'of classes, nor vectors of one 1 among 0s.'
+    )
+  if not num_classes and len(found.first_client) == 1:
+    raise errors.InputError(
+      "Array 'y' must hold labels of two classes or more, got "
+      f'{found.num_classes - 1} alone at all clients; task.num_classes says how '
+      'many there are where no client has examples of the others.'
     )
 
 

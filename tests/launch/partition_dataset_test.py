@@ -202,6 +202,14 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
     found = {i: clients.load_client(i)[1].tolist() for i in clients.client_ids}
     self.assertEqual(found, expected)
 
+  def test_a_table_of_one_class(self):
+    self._refused(
+      "labels 'kind' of table.csv must have two classes or more, got 'b' alone "
+      'in 3 examples',
+      self._write_table('x,kind,key\n0,b,u\n1,b,v\n2,b,u\n'),
+      *('--label=kind', '--partition=key', '--key=key'),
+    )
+
   def test_the_same_request_writes_the_same_bytes(self):
     folders = [self.parent / name for name in ('a', 'b')]
     for self.folder in folders:

@@ -124,9 +124,28 @@ class ArraysTest(temporary_folders.TestCase):
       self._create()
     self.assertEqual(self._create(kind='regression').metric, 'mse')
 
+  @parameterized.parameters(
+    (np.int64([0, 0]), 'auto'),
+    (np.int64([5, 5]), 'auto'),
+    (np.float64([0, 0]), 'classification'),
+    (np.eye(3)[[1, 1]], 'classification'),
+  )
+  def test_labels_of_one_class(self, y, kind):
+    self._save_labels(*[y] * 4)
+    label = int(y[0].argmax() if y.ndim > 1 else y[0])
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f"'y' must hold labels of two classes or more, got {label} alone",
+    ):
+      self._create(kind=kind)
+    # Other clients than these may have the other classes.
+    usable_tasks.check(self._create(kind=kind, num_classes=6))
+    with self.assertRaisesRegex(errors.InputError, '2 or more, or 0 .* got 1'):
+      self._create(kind=kind, num_classes=1)
+
   def test_values_beyond_float32(self):
     for i in range(3):
-      self._save(f'c{i}', np.full([4, 2], 1e300), np.zeros(4, np.int64))
+      self._save(f'c{i}', np.full([4, 2], 1e300), np.arange(4))
     task = self._create()
     with self.assertRaisesRegex(errors.InputError, "'x' .* 8 NaN or infinite"):
       task.train.load_client(task.train.client_ids[0])
