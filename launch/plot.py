@@ -32,8 +32,9 @@ The files of --output_dir, as far as the workdirs have the data, are:
     workdirs, which launch.evaluate writes
   methods.md, methods.tex: a row per method, mean and deviation over seeds, of
     the scores on test clients that judge the runs, their worst tenth and the
-    personalised score. Unfinished runs have no results. Bold is the best mean of
-    a column if p_holm < 0.05 for its difference from each other method
+    personalised score. Unfinished runs have no results; a note counts those of a
+    sweep by method. Bold is the best mean of a column if p_holm < 0.05 for its
+    difference from each other method
   methods.csv: the same of every column, a line for each
   comparison.csv: the differences from the baseline: their mean, the ends low and
     high of its 95 % bootstrap interval, n pairs with wins and ties, p of flips of
@@ -142,16 +143,19 @@ def main(argv: Sequence[str]) -> None:
       '--workdirs or --sweep_dir, and --output_dir are needed; --help shows an '
       'example.'
     )
-  workdirs = list(_WORKDIRS.value or ())
+  workdirs, notes = list(_WORKDIRS.value or ()), []
+  names = _parse_names(_NAMES.value)
   if _SWEEP_DIR.value:
-    workdirs += comparison.find_workdirs(_SWEEP_DIR.value)
+    found, notes = comparison.find_workdirs(_SWEEP_DIR.value, names)
+    workdirs += found
   comparison.compare_workdirs(
     workdirs,
     pathlib.Path(_OUTPUT_DIR.value),
     metric=_METRIC.value,
     file_format=_FORMAT.value,
     columns=_COLUMNS.value,
-    names=_parse_names(_NAMES.value),
+    names=names,
+    notes=notes,
     layout=catalogue.load_layout(_LAYOUT.value) if _LAYOUT.value else None,
     width=_WIDTH.value,
     bare=_BARE.value,

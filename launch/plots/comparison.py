@@ -31,10 +31,17 @@ _MAX_PRINTED_COMPARISONS = 60
 _MAX_NAMED = 4
 
 
-def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
-  """Returns the workdirs of a sweep's finished runs; prints the other runs.
+def find_workdirs(
+  sweep_dir: str | os.PathLike[str], names: Mapping[str, str] | None = None
+) -> tuple[list[pathlib.Path], list[str]]:
+  """Finds the workdirs of a sweep's finished runs; prints the other runs.
 
-  At least one run must be finished.
+  Args:
+    sweep_dir: The folder of the sweep, of which a run at least is finished.
+    names: The names that replace labels of methods; None for none.
+
+  Returns:
+    The workdirs, and notes for `compare_workdirs` on the other runs.
   """
   runs = sweep_results.read_results(sweep_folder.SweepFolder(sweep_dir))
   is_finished = runs['is_finished'].astype(bool)
@@ -45,7 +52,8 @@ def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
   others = runs['run'][~is_finished]
   if len(others):
     print(f'Not finished, so not drawn: {", ".join(others)}.')
-  return list(runs['workdir'][is_finished])
+  notes = sweep_results.tell_unfinished(runs, names)
+  return list(runs['workdir'][is_finished]), notes
 
 
 def compare_workdirs(
@@ -58,6 +66,7 @@ def compare_workdirs(
   columns: Sequence[str] | None = None,
   names: Mapping[str, str] | None = None,
   setting: str = '',
+  notes: Sequence[str] = (),
   width: str | None = None,
   bare: bool = False,
 ) -> list[pathlib.Path]:
@@ -79,6 +88,7 @@ def compare_workdirs(
     names: The names that replace labels of methods; None for none.
     setting: The values of fields, for the titles, that distinguish the runs from
       others of their sweep.
+    notes: The sentences before the other notes of the table of methods.
     layout: The layout that is drawn in place of the usual plots, if any.
     width: One of `panels.WIDTHS` for figures as wide as a paper's column or
       page; None for as wide as their panels need.
@@ -103,7 +113,7 @@ def compare_workdirs(
     print(f'{note}.')
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
-  notes = method_comparison.tell_differences(groups)
+  notes = [*notes, *method_comparison.tell_differences(groups)]
   table = result_table.make_table(frames, keys, decides, notes=notes)
   title = f'Methods by {metric}'
   _write(folder / 'methods.csv', result_table.to_csv(frames, metric))

@@ -46,10 +46,12 @@ def draw(
     for path in paths:
       print(path)
     return paths
-  paths = []
+  paths, notes = [], sweep_results.tell_unfinished(runs)
   for setting, workdirs in find_comparisons(runs).items():
     target = folder.plots_path / style.slug(setting)
-    paths += comparison.compare_workdirs(workdirs, target, setting=setting)
+    paths += comparison.compare_workdirs(
+      workdirs, target, setting=setting, notes=notes
+    )
   return paths
 
 

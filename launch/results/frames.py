@@ -172,7 +172,7 @@ def label(frames: Frames) -> Frames:
   own = run_labels.label_methods(firsts)
   _check_names(frames.names, own)
   labels = {
-    group: _rename(name, frames.names)
+    group: rename(name, frames.names)
     for group, name in zip(firsts['group'], own)
   }
   if len(set(labels.values())) < len(labels):
@@ -193,10 +193,10 @@ def name_methods(
     besides: The fields that are told elsewhere.
   """
   labels = run_labels.label_methods(runs, besides=besides)
-  return [_rename(label, frames.names) for label in labels]
+  return [rename(label, frames.names) for label in labels]
 
 
-def _rename(label: str, names: Mapping[str, str]) -> str:
+def rename(label: str, names: Mapping[str, str]) -> str:
   """Returns a label with a name in place of it, or of its first words."""
   words = label.split(', ')
   for end in range(len(words), 0, -1):

@@ -332,6 +332,32 @@ def _list_settings(table: pd.DataFrame) -> list[str]:
   ]
 
 
+def tell_unfinished(
+  runs: pd.DataFrame, names: Mapping[str, str] | None = None
+) -> list[str]:
+  """Returns a sentence on the runs that are not finished, if there are any.
+
+  Args:
+    runs: The runs of a sweep.
+    names: The names that replace labels of methods, as for `frames.read`.
+  """
+  table = tabulate(runs)
+  left = table[table['finished'] < table['runs']]
+  if left.empty:
+    return []
+  told = [
+    f'{frames_lib.rename(of.name, names or {})} ({of.runs - of.finished} of '
+    f'{of.runs})'
+    for of in left[['name', 'runs', 'finished']].itertuples(index=False)
+  ]
+  waiting = (left['runs'] - left['finished']).sum()
+  verb = 'is' if waiting == 1 else 'are'
+  return [
+    f'{waiting} of {len(runs)} runs of the sweep {verb} not finished, so left '
+    f'out: {"; ".join(told)}.'
+  ]
+
+
 def _list_values(tuned: Iterable[Mapping[str, Any]]) -> str:
   """Returns the values of tuned fields, those of a single field after its name."""
   if {len(of) for of in tuned} == {1} and len(_names(tuned)) == 1:

@@ -158,8 +158,8 @@ class PlotTest(temporary_folders.TestCase):
           fake_runs.write_run(run, workdir)
           config = json.loads((workdir / 'config.json').read_text())
           runs[name] = {
-            'variant': '',
-            'fields': {},
+            'variant': f'{algorithm}_{epochs}',
+            'fields': {'local_epochs': epochs},
             'config': config,
             'method': fake_runs.make_label(config),
           }
@@ -188,6 +188,12 @@ class PlotTest(temporary_folders.TestCase):
       ],
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)
+    for name in ('methods.md', 'methods.tex'):
+      self.assertIn(
+        '4 of 8 runs of the sweep are not finished, so left out: FedAvg, '
+        '1 local epoch (1 of 2); ',
+        (self._output / name).read_text(),
+      )
     self.assertRegex(
       out, 'figure fixed_compute is left out: .*equal rounds times local epochs'
     )
