@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Storage of clients' states between their rounds.
 
-The store is one SQLite file, and a round is one transaction: a kill at any
-moment leaves all of a round's states or none. The store keeps the states that a
-run needs to resume from any kept checkpoint. Each state has a checksum that
-covers its client and round. The checkpoint holds the digest, the sum of the
-checksums of the clients' newest states. So a state that is damaged, missing,
-another client's or older than the checkpoint is an error.
+The store is one SQLite file. New states are in memory until the next checkpoint,
+or until they are many, and then one transaction writes them: a kill at any
+moment leaves all of them or none. The store keeps the states that a run needs to
+resume from any kept checkpoint. Each state has a checksum that covers its client
+and round. The checkpoint holds the digest, the sum of the checksums of the
+clients' newest states. So a state that is damaged, missing, another client's or
+older than the checkpoint is an error.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 import functools
 import itertools
 import json
@@ -23,6 +25,7 @@ import os
 import pathlib
 import sqlite3
 from typing import Any
+from typing import Self
 import zlib
 
 from fedfish_tff import errors
@@ -33,7 +36,7 @@ import numpy as np
 import tensorflow as tf
 
 # With the default journal instead of WAL, the store is a single file between
-# two rounds, and a large state is written once. With EXTRA, a round survives a
+# two transactions, and a large state is written once. With EXTRA, one survives a
 # power failure. A state of 195 kB takes 0.7 of the time that it takes with pages
 # of 4 kB, a new store's default. With SQLite's own 2 MB of cache, a round of 16
 # such states takes 1.2 times as long, because it is written in parts.
@@ -80,15 +83,37 @@ _DIGEST = """
   WHERE round <= :round AND (until IS NULL OR until > :round)
 """
 _LAST_ROUND = 2**63 - 1
+# States of more bytes are written at once. A small one counts as 1 kB, which is
+# about what its Python objects take.
+_MOST_HELD_BYTES = 2**26
+_BYTES_OF_A_STATE = 1000
 _ADVICE = '; restore it, or start afresh with --overwrite.'
+
+
+@dataclasses.dataclass(frozen=True)
+class _Visit:
+  """A client's state after a round, as it is stored."""
+
+  client_id: str
+  round_number: int
+  arrays: str
+  value: bytes
+  checksum: int
+
+  @classmethod
+  def create(cls, client_id: str, round_number: int, state: Any) -> Self:
+    arrays, value = _encode(state)
+    checksum = _checksum(client_id, round_number, arrays, value)
+    return cls(client_id, round_number, arrays, value, checksum)
 
 
 class ClientStateStore:
   """States by client and round, in memory or in a file.
 
   A training loop calls `reset` when it starts or `rewind` when it resumes, then
-  `load` and `save` in each round. With a file, memory does not grow with the
-  number of clients. A state has at most 1e9 bytes, SQLite's limit.
+  `load` and `save` in each round, and `flush` before each checkpoint. With a
+  file, memory does not grow with the number of clients. A state has at most 1e9
+  bytes, SQLite's limit.
 
   Attributes:
     digest: The digest of the states after the last `save`, which `rewind`
@@ -104,6 +129,7 @@ class ClientStateStore:
     """
     self._name = 'memory' if path is None else os.fspath(path)
     self.digest = 0
+    self._forget()
     with self._input_errors(f'{self._name} cannot be opened'):
       if path is not None:
         # SQLite, too, puts the journal beside the file that a link leads to.
@@ -152,19 +178,23 @@ class ClientStateStore:
       leaves.
     """
     whose = f'The state of client {client_id!r} in {self._name}'
-    with self._input_errors(f'{whose} cannot be read'):
-      row = self._connection.execute(
-        _LOAD, (_key(client_id), round_number)
-      ).fetchone()
-    if row is None:
-      return None
-    found_round, checksum, arrays, value = row
-    if value is None:
-      raise errors.InputError(f'{whose} is missing{_ADVICE}')
-    if checksum != _checksum(client_id, found_round, arrays, value):
-      raise errors.InputError(
-        f'{whose} is damaged, or that of another client or round{_ADVICE}'
-      )
+    visit = self._find_held(client_id, round_number)
+    if visit is not None:
+      arrays, value = visit.arrays, visit.value
+    else:
+      with self._input_errors(f'{whose} cannot be read'):
+        row = self._connection.execute(
+          _LOAD, (_key(client_id), round_number)
+        ).fetchone()
+      if row is None:
+        return None
+      found_round, checksum, arrays, value = row
+      if value is None:
+        raise errors.InputError(f'{whose} is missing{_ADVICE}')
+      if checksum != _checksum(client_id, found_round, arrays, value):
+        raise errors.InputError(
+          f'{whose} is damaged, or that of another client or round{_ADVICE}'
+        )
     templates = [np.asarray(leaf) for leaf in tf.nest.flatten(structure)]
     described = _describe(templates)
     if arrays != described:
@@ -193,7 +223,7 @@ class ClientStateStore:
     *,
     kept_rounds: Collection[int],
   ) -> None:
-    """Saves the states of a round's clients, all or none of them.
+    """Saves the states of a round's clients, in memory if they have room.
 
     Args:
       round_number: The round, later than that of the last call.
@@ -201,31 +231,38 @@ class ClientStateStore:
       kept_rounds: The rounds that the run may resume from. Older states that
         none of them needs are removed.
     """
-    digest, kept = self.digest, list(kept_rounds)
-    with self._changes() as execute:
-      for client_id, state in states.items():
-        arrays, value = _encode(state)
-        checksum = _checksum(client_id, round_number, arrays, value)
-        key = _key(client_id)
-        (old_checksum,) = execute(
-          'SELECT COALESCE(SUM(checksum), 0) FROM visits '
-          'WHERE client = ? AND until IS NULL',
-          (key,),
-        ).fetchone()
-        digest += checksum - old_checksum
-        execute(
-          'UPDATE visits SET until = ? WHERE client = ? AND until IS NULL',
-          (round_number, key),
-        )
-        visit = execute(
-          'INSERT INTO visits (client, round, checksum) VALUES (?, ?, ?)',
-          (key, round_number, checksum),
-        ).lastrowid
-        execute('INSERT INTO states VALUES (?, ?, ?)', (visit, arrays, value))
-      execute(
-        _PRUNE, {'first': min(kept, default=-1), 'kept': json.dumps(kept)}
-      )
+    before = round_number - 1
+    if any(self._first_held <= kept < before for kept in kept_rounds):
+      self.flush(kept_rounds=kept_rounds)
+    size = sum(map(_size, states.values()))
+    if self._held_bytes + size > _MOST_HELD_BYTES:
+      self._write(round_number, states, kept_rounds)
+      return
+    visits = [_Visit.create(c, round_number, s) for c, s in states.items()]
+    digest = self.digest
+    for visit in visits:
+      digest += visit.checksum - self._newest_checksum(visit.client_id)
+    # Ctrl-C may come anywhere from here on. Then the run resumes from the round
+    # before, of which all states stay.
+    self._replaced.clear()
+    for visit in visits:
+      if visit.client_id in self._held:
+        self._replaced[visit.client_id] = self._held[visit.client_id]
+      self._held[visit.client_id] = visit
+    self._held_bytes += size
+    self._first_held = min(self._first_held, round_number)
     self.digest = digest
+
+  def flush(self, *, kept_rounds: Collection[int]) -> None:
+    """Writes the states that are in memory alone, all or none of them.
+
+    Args:
+      kept_rounds: The rounds that the run may resume from, such as that of a
+        checkpoint to be written. Older states that none of them needs are
+        removed.
+    """
+    if self._held:
+      self._write(0, {}, kept_rounds)
 
   def rewind(
     self,
@@ -235,8 +272,8 @@ class ClientStateStore:
   ) -> None:
     """Removes the states of later rounds, to resume after a round.
 
-    If the states of that round are not here, it changes nothing and raises an
-    error.
+    If the states of that round are not here, it raises an error and changes
+    nothing that is written.
 
     Args:
       round_number: The round of a checkpoint.
@@ -244,6 +281,7 @@ class ClientStateStore:
       visitors: Each round from this one back to the first, with its clients;
         read only to name the client of a lost state.
     """
+    self._forget()
     self.check(round_number, digest, visitors)
     with self._changes() as execute:
       execute('DELETE FROM visits WHERE round > ?', (round_number,))
@@ -284,10 +322,60 @@ class ClientStateStore:
 
   def reset(self) -> None:
     """Removes all states for a new start."""
+    self._forget()
     with self._changes() as execute:
       execute('DELETE FROM states')
       execute('DELETE FROM visits')
     self.digest = 0
+
+  def _forget(self) -> None:
+    """Forgets what is in memory alone."""
+    # The newest visits of clients, and those before that the round before needs.
+    self._held: dict[str, _Visit] = {}
+    self._replaced: dict[str, _Visit] = {}
+    self._held_bytes = 0
+    self._first_held = _LAST_ROUND
+
+  def _find_held(self, client_id: str, round_number: int) -> _Visit | None:
+    """Returns a client's newest visit up to a round, if it is in memory."""
+    for held in (self._held, self._replaced):
+      visit = held.get(client_id)
+      if visit is not None and visit.round_number <= round_number:
+        return visit
+    return None
+
+  def _newest_checksum(self, client_id: str) -> int:
+    """Returns the checksum of a client's newest state, 0 for none."""
+    if client_id in self._held:
+      return self._held[client_id].checksum
+    (checksum,) = self._connection.execute(
+      'SELECT COALESCE(SUM(checksum), 0) FROM visits '
+      'WHERE client = ? AND until IS NULL',
+      (_key(client_id),),
+    ).fetchone()
+    return checksum
+
+  def _write(
+    self,
+    round_number: int,
+    states: Mapping[str, Any],
+    kept_rounds: Collection[int],
+  ) -> None:
+    """Writes what is held and the states of a round, in one transaction."""
+    digest, kept = self.digest, list(kept_rounds)
+    with self._changes() as execute:
+      for visit in (*self._replaced.values(), *self._held.values()):
+        _insert(execute, visit)
+      # One by one, so that only one is in memory twice.
+      for client_id, state in states.items():
+        visit = _Visit.create(client_id, round_number, state)
+        digest += visit.checksum - self._newest_checksum(client_id)
+        _insert(execute, visit)
+      execute(
+        _PRUNE, {'first': min(kept, default=-1), 'kept': json.dumps(kept)}
+      )
+    self._forget()
+    self.digest = digest
 
   @contextlib.contextmanager
   def _changes(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
@@ -311,6 +399,9 @@ class ClientStateStore:
       raise errors.InputError(f'{what}: {error}{_ADVICE}') from error
 
   def _newest_round(self, client_id: str, round_number: int) -> int | None:
+    visit = self._find_held(client_id, round_number)
+    if visit is not None:
+      return visit.round_number
     with self._input_errors(f'{self._name} cannot be read'):
       (found,) = self._connection.execute(
         'SELECT MAX(round) FROM visits WHERE client = ? AND round <= ?',
@@ -337,6 +428,27 @@ class ClientStateStore:
       f'{self._name} holds other client states than those of the checkpoint of '
       f'round {round_number}'
     )
+
+
+def _insert(execute: Callable[..., sqlite3.Cursor], visit: _Visit) -> None:
+  """Writes a visit, later than all of its client but itself."""
+  key = _key(visit.client_id)
+  # Ctrl-C at the end of a transaction has it written twice.
+  execute(
+    'DELETE FROM visits WHERE client = ? AND round >= ?',
+    (key, visit.round_number),
+  )
+  execute(
+    'UPDATE visits SET until = ? WHERE client = ? AND until IS NULL',
+    (visit.round_number, key),
+  )
+  row = execute(
+    'INSERT INTO visits (client, round, checksum) VALUES (?, ?, ?)',
+    (key, visit.round_number, visit.checksum),
+  ).lastrowid
+  execute(
+    'INSERT INTO states VALUES (?, ?, ?)', (row, visit.arrays, visit.value)
+  )
 
 
 def _check_journal(path: str) -> None:
@@ -385,6 +497,12 @@ def _checksum(
   # SQLite can add up the 32-bit checksums of two billion clients.
   first = zlib.crc32(ascii((client_id, round_number, arrays)).encode())
   return zlib.crc32(value, first)
+
+
+def _size(state: Any) -> int:
+  """Returns about the bytes that a state takes as it is stored."""
+  leaves = map(np.asarray, tf.nest.flatten(state))
+  return _BYTES_OF_A_STATE + sum(leaf.nbytes for leaf in leaves)
 
 
 def _encode(state: Any) -> tuple[str, bytes]:

@@ -231,6 +231,11 @@ def run_training(
       for hook in hooks:
         hook.observe(round_.number, row)
 
+    def flush(round_number: int | None) -> None:
+      """Writes clients' states before the checkpoint that needs them."""
+      if client_states is not None and round_number is not None:
+        client_states.flush(kept_rounds={*checkpoints, round_number})
+
     try:
       if round_number is None:
         round_ = hooks_lib.Round(
@@ -302,9 +307,11 @@ def run_training(
           or any(hook.reason is not None for hook in hooks)
           or any(hook.keeps(round_number) for hook in hooks)
         ):
+          flush(round_number)
           recorder.save(loop_state, round_number)
           checkpoints = recorder.kept_rounds()
     except KeyboardInterrupt:
+      flush(done[1])
       raise KeyboardInterrupt(recorder.stop(*done)) from None
   result = _to_result(loop_state, done[1])
   for hook in hooks:

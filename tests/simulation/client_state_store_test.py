@@ -65,7 +65,9 @@ class ClientStateStoreTest(StoreTestCase):
     saved['weights'].trainable[0][1, 1] = np.nan
     store = self._store(in_memory)
     store.save(1, {'a': saved, 'empty': ()}, kept_rounds=[0])
-    store = store if in_memory else self._store()
+    if not in_memory:
+      store.flush(kept_rounds=[1])
+      store = self._store()
     found = store.load('a', _state(9))
     tf.nest.assert_same_structure(found, saved)
     for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(saved)):
@@ -87,11 +89,14 @@ class ClientStateStoreTest(StoreTestCase):
     for client_id, state in states.items():
       self.assertEqual(_value(store.load(client_id, state)), _value(state))
 
-  @hypothesis.given(st.data())
-  @hypothesis.settings(max_examples=25)
-  def test_every_kept_checkpoint_can_be_resumed_from(self, data):
+  @hypothesis.given(st.data(), st.sampled_from([-1, 4000, 2**26]))
+  @hypothesis.settings(max_examples=40)
+  def test_every_kept_checkpoint_can_be_resumed_from(self, data, most_bytes):
     """A model: all states ever saved, of which nothing is removed."""
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+      tempfile.TemporaryDirectory() as folder,
+      mock.patch.object(client_state_store, '_MOST_HELD_BYTES', most_bytes),
+    ):
       path = os.path.join(folder, 'states.sqlite')
       store = client_state_store.ClientStateStore(path)
       model, kept, round_number, digests = {}, [0], 0, {0: 0}
@@ -101,8 +106,18 @@ class ClientStateStoreTest(StoreTestCase):
         return max(rounds, default=None)
 
       for _ in range(data.draw(st.integers(1, 10))):
-        action = data.draw(st.sampled_from(['round', 'checkpoint', 'kill']))
-        if action == 'kill':
+        action = data.draw(
+          st.sampled_from(['round', 'checkpoint', 'Ctrl-C', 'kill'])
+        )
+        if action in ('Ctrl-C', 'kill'):
+          if action == 'Ctrl-C' and round_number > kept[-1]:
+            # In the next round, or in the middle of the last one.
+            kept.append(
+              data.draw(
+                st.integers(max(round_number - 1, kept[-1]), round_number)
+              )
+            )
+            store.flush(kept_rounds=kept)
           round_number = data.draw(st.sampled_from(kept))
           kept = [k for k in kept if k <= round_number]
           model = {k: v for k, v in model.items() if k[1] <= round_number}
@@ -119,22 +134,24 @@ class ClientStateStoreTest(StoreTestCase):
           )
           model.update({(c, round_number): value for c in clients})
           digests[round_number] = store.digest
-          # No more and no less than what these rounds need.
-          with sqlite3.connect(path) as connection:
-            found = connection.execute(
-              'SELECT client, round FROM visits JOIN states USING (id)'
-            ).fetchall()
-          self.assertCountEqual(
-            [(c.decode(), r) for c, r in found],
-            {
-              (c, newest(c, k))
-              for c in 'abc'
-              for k in (*kept, round_number - 1, round_number)
-              if newest(c, k) is not None
-            },
-          )
+          if most_bytes < 0:
+            # No more and no less than what these rounds need.
+            with sqlite3.connect(path) as connection:
+              found = connection.execute(
+                'SELECT client, round FROM visits JOIN states USING (id)'
+              ).fetchall()
+            self.assertCountEqual(
+              [(c.decode(), r) for c, r in found],
+              {
+                (c, newest(c, k))
+                for c in 'abc'
+                for k in (*kept, round_number - 1, round_number)
+                if newest(c, k) is not None
+              },
+            )
           if action == 'checkpoint':
             # The first is for good, as that half-way is.
+            store.flush(kept_rounds={*kept, round_number})
             kept = [kept[0], *kept[1:][-1:], round_number]
         for client_id in 'abc':
           for k in (*kept, round_number):
@@ -142,6 +159,16 @@ class ClientStateStoreTest(StoreTestCase):
               _value(store.load(client_id, _state(0), round_number=k)),
               model.get((client_id, newest(client_id, k))),
             )
+
+  def test_many_states_do_not_wait_for_a_checkpoint(self):
+    store = self._store()
+    with mock.patch.object(client_state_store, '_MOST_HELD_BYTES', 4000):
+      for r in range(1, 11):
+        store.save(r, {f'client {r}': _state(r)}, kept_rounds=[0, r - 1])
+    with sqlite3.connect(self.path) as connection:
+      (written,) = connection.execute('SELECT COUNT(*) FROM states').fetchone()
+    # Of a little more than 1,000 bytes, three wait, and a fourth does not.
+    self.assertEqual(written, 8)
 
   @parameterized.parameters(False, True)
   def test_reset_removes_every_state(self, in_memory):
@@ -181,14 +208,17 @@ class ClientStateStoreTest(StoreTestCase):
     self.assertFalse(store.has_state('a'))
     store.save(1, {'a': _state(1)}, kept_rounds=[0])
     self.assertTrue(store.has_state('a'))
+    store.flush(kept_rounds=[1])
     digest = store.digest
     store._connection.execute('PRAGMA max_page_count = 1')
+    store.save(2, {'a': _state(2), 'b': np.zeros(10_000)}, kept_rounds=[1])
     with self.assertRaisesRegex(errors.InputError, 'Cannot write .* is full.$'):
-      store.save(2, {'a': _state(2), 'b': np.zeros(10_000)}, kept_rounds=[1])
+      store.flush(kept_rounds=[2])
     store._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
     with self.assertRaisesRegex(errors.InputError, 'Cannot write .* too big.$'):
-      store.save(2, {'a': np.zeros(10_000)}, kept_rounds=[1])
-    self.assertEqual(store.digest, digest)
+      store.flush(kept_rounds=[2])
+    store = self._store()
+    store.rewind(1, digest, ())
     self.assertEqual(_value(store.load('a', _state(0))), 1)
     self.assertFalse(store.has_state('b'))
 
@@ -198,7 +228,9 @@ class ForeignFileTest(StoreTestCase):
 
   def _interrupt(self):
     """Leaves a transaction that was not finished, as a kill does."""
-    self._store().save(1, {'a': _state(1)}, kept_rounds=[0])
+    store = self._store()
+    store.save(1, {'a': _state(1)}, kept_rounds=[0])
+    store.flush(kept_rounds=[1])
     child = os.fork()
     if not child:
       connection = sqlite3.connect(self.path)
@@ -318,6 +350,8 @@ class DamageTest(StoreTestCase):
         {c: _state(10 * r + ord(c) + offset) for c in _COHORTS[r]},
         kept_rounds={0, r - 1} if r <= 2 else {2, r - 1},
       )
+      if r in (2, last_round):
+        store.flush(kept_rounds={0 if r == 2 else 2, r})
     return store.digest
 
   def _resume(self):
@@ -483,6 +517,7 @@ class KillTest(StoreTestCase):
       os._exit(1)
 
   def _save(self, store, round_number):
+    kept = {max(0, round_number - 3), round_number - 1}
     store.save(
       round_number,
       {
@@ -490,8 +525,9 @@ class KillTest(StoreTestCase):
         for index, c in enumerate('abcd')
         if (round_number + index) % 4
       },
-      kept_rounds={max(0, round_number - 3), round_number - 1},
+      kept_rounds=kept,
     )
+    store.flush(kept_rounds=kept | {round_number})
 
   def _assert_resumes(self, digests):
     """As long as a round was saved before the child said so, it is there."""
