@@ -197,6 +197,7 @@ def _run_of(build: Callable, **options) -> Callable[[], Callable[[], object]]:
         batch_spec=datasets.BatchSpec(batch_size=_BATCH_SIZE),
         seed=0,
         rounds=10**6,
+        checkpoint_every=16,  # The default of configs.
         metrics_managers=[simulation.CsvMetricsManager(folder / 'rows.csv')],
         client_states=simulation.ClientStateStore(folder / 'states.sqlite'),
         hooks=[turns, simulation.Divergence(5, participation=cohorts)],
