@@ -35,6 +35,9 @@ _TABLE_6 = pd.DataFrame(
   ],
   columns=[_C45, _M, _CF, _M_CF],
 )
+# Table 5 of the paper: q at 0.05 by the number of classifiers.
+_Q = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949}
+_Q |= {8: 3.031, 9: 3.102, 10: 3.164}
 
 
 class RanksTest(parameterized.TestCase):
@@ -63,6 +66,12 @@ class RanksTest(parameterized.TestCase):
     self.assertLess(holm[_M_CF], 0.05)
     self.assertLess(holm[_M], 0.05)
     self.assertAlmostEqual(holm[_CF], found['p'][_CF], 9)
+
+  @parameterized.parameters(*_Q.items())
+  def test_critical_values(self, k, q):
+    scores = pd.DataFrame(np.arange(7 * k).reshape(7, k))
+    found = ranks.rank(scores).critical_difference
+    self.assertAlmostEqual(found / (k * (k + 1) / (6 * 7)) ** 0.5, q, 2)
 
   @parameterized.parameters(True, False)
   def test_friedmans_statistic_is_scipys_without_ties(self, higher):
