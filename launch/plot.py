@@ -45,6 +45,9 @@ The files of --output_dir, as far as the workdirs have the data, are:
     --targets has scored: means and deviations over seeds, and the differences to
     FedAvg within seeds
 
+A figure of an earlier call is removed if it is of the same metric and format, and
+the workdirs now have no data for it.
+
 methods.md is also printed, and the differences of its scores unless they are
 many; so are methods that are not compared, with the fields that differ, but no
 differences of a single seed.

@@ -47,6 +47,15 @@ OF_RUN: tuple[Plot, ...] = (
   single_run.draw_confusion_matrix,
 )
 
+# The words before a metric in the names of files of `OF_METHODS`, but for curves.
+_OF_METRIC = (
+  'barrier',
+  'personalization',
+  'few_shot',
+  'client_spread',
+  'own_client_spread',
+)
+
 Drawings = Mapping[str, panels.Drawing]
 # What draws figures with captions in place of the usual ones.
 Layout = Callable[[frames_lib.Frames, str], Drawings]
@@ -104,6 +113,18 @@ def draw(
   for plot in plots:
     figures |= plot(frames, metric)
   return figures
+
+
+def name_figures(metric: str) -> list[str]:
+  """Returns all names of files that the plots of several methods can have.
+
+  `metric` is a column of metrics.csv.
+  """
+  name = metric.rpartition('/')[2]
+  names = [f'{metric}_by_{x}' for x in curves.X_AXES]
+  return [
+    style.slug(n) for n in (*names, *(f'{of}_{name}' for of in _OF_METRIC))
+  ]
 
 
 def write_figures(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plots of several workdirs, and comparisons of their methods in pairs."""
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import os
@@ -71,6 +72,9 @@ def compare_workdirs(
   bare: bool = False,
 ) -> list[pathlib.Path]:
   """Writes tables and the plots that apply; prints the paths.
+
+  Usual plots that do not apply, but which an earlier call wrote for the metric in
+  the format, are removed.
 
   The results of each method, in methods.csv, methods.md and methods.tex, are
   printed, too, as are the paired differences of its scores, of which
@@ -144,6 +148,9 @@ def compare_workdirs(
   paths = catalogue.write_figures(figures, folder, file_format)
   for path in paths:
     print(path)
+  if layout is None:
+    names = [f'{name}.{file_format}' for name in catalogue.name_figures(metric)]
+    _remove_earlier({folder / name for name in names}.difference(paths))
   without = _without(frames.runs, frames.drawn(metric))
   if without:
     print(f'Without {metric}, so not in its plots: {without}.')
@@ -193,6 +200,14 @@ def _write_frame(path: pathlib.Path, rows: pd.DataFrame) -> None:
     _write(path, text_table.frame_to_csv(rows))
   else:
     path.unlink(missing_ok=True)
+
+
+def _remove_earlier(paths: Iterable[pathlib.Path]) -> None:
+  """Removes those files that are there, figures of an earlier call's runs."""
+  for path in sorted(paths):
+    if path.is_file():
+      path.unlink()
+      print(f'Removed, as these runs have no such figure: {path}.')
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

@@ -71,6 +71,17 @@ class PlotTest(temporary_folders.TestCase):
     self.assertIn('Not evaluated by launch.evaluate', out)
     self.assertIn('fed_fish_1', out.splitlines()[-1])
 
+    # What another call can have written stays: another metric or format.
+    others = ['barrier_loss.png', 'barrier_accuracy.pdf', 'mine.png']
+    for name in others:
+      (self._output / name).touch()
+    _, out, _ = self._call(workdirs=self._workdirs[1:2])
+    self.assertIn('no such figure', out)
+    self.assertCountEqual(
+      self._written(),
+      [*tables[1:], *(f'{name}.png' for name in _CURVES), *others],
+    )
+
   def test_one_run_and_all_choices(self):
     code, _, _ = self._call(
       workdirs=self._workdirs[1:2],

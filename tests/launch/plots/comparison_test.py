@@ -206,6 +206,7 @@ class DrawTest(parameterized.TestCase):
         fake_runs.frames(runs), _METRIC, catalogue.OF_METHODS
       )
     self.assertLen(figures, 7)
+    self.assertContainsSubset(figures, catalogue.name_figures(_METRIC))
     for name, figure in figures.items():
       with self.subTest(name):
         self.assertEqual(figure.get_figwidth(), panels.WIDTHS[width])
