@@ -14,6 +14,7 @@ from launch import installed
 from launch.plots import catalogue
 from launch.plots import panels
 from launch.plots import style
+from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import result_table
@@ -119,7 +120,7 @@ def compare_workdirs(
   # Tables come first, so that they are complete even if a plot fails.
   notes = [*notes, *method_comparison.tell_differences(groups)]
   table = result_table.make_table(frames, keys, decides, notes=notes)
-  title = f'Methods by {metric}'
+  title = f'Methods by {column_titles.describe(metric)}'
   _write(folder / 'methods.csv', result_table.to_csv(frames, metric))
   for name, page in text_table.to_pages('methods', title, table).items():
     _write(folder / name, page)

@@ -22,6 +22,8 @@ def describe(
 ) -> str:
   """Returns the numbers of seeds and clients, and warnings on comparability.
 
+  Labels with fewer seeds than others are named.
+
   Args:
     frames: The labelled runs; those of a label differ in their seed.
     pooling: The way in which several seeds of a label are shown.
@@ -29,11 +31,18 @@ def describe(
   """
   ends = frames.drawn('round', metric)['round'].groupby('run').last()
   runs = frames.runs.assign(end=ends).dropna(subset='end')
-  counts = list(runs.groupby('label')['end'].count()) or [0]
+  counts = runs.groupby('label', sort=False)['end'].count()
+  most = counts.max() if len(counts) else 0
+  fewer: dict[int, list[str]] = {}
+  for label, count in counts[counts < most].items():
+    fewer.setdefault(count, []).append(label)
   runs = runs[runs['diverged_round'].isna()]
   ends = runs.groupby('label', sort=False)['end'].agg(list).to_dict()
-  seeds = f'{count_seeds(counts)}: {pooling}'
-  if max(counts) < 2:
+  # A label has commas itself.
+  told = '; '.join(f'{n}: {"; ".join(of)}' for n, of in sorted(fewer.items()))
+  told = f' ({told})' * bool(told)
+  seeds = f'{count_seeds(counts)}{told}: {pooling}'
+  if most < 2:
     seeds = '1 seed, nothing is pooled'
   return join(
     [

@@ -5,6 +5,7 @@
 import dataclasses
 
 from launch.plots import barrier
+from launch.plots import catalogue
 from launch.plots import clients
 from launch.plots import heat_map
 from launch.plots import panels
@@ -140,9 +141,9 @@ class DrawOwnSpreadTest(parameterized.TestCase):
       index=pd.MultiIndex.from_tuples(rows, names=['run', 'client']),
     ).add_suffix('/accuracy')
     frames = dataclasses.replace(frames, own_clients=table)
-    (figure,) = clients.draw_own_spread(
-      frames, 'eval/new_global/accuracy'
-    ).values()
+    metric = 'eval/new_global/accuracy'
+    ((name, figure),) = clients.draw_own_spread(frames, metric).items()
+    self.assertIn(name, catalogue.name_figures(metric))
     lines = figure.axes[0].get_lines()
     np.testing.assert_allclose([line.get_ydata() for line in lines], expected)
     legend = [

@@ -47,6 +47,9 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
     self.assertIn(str(self._output / 'methods.csv'), out)
     table = (self._output / 'methods.md').read_text(encoding='utf-8')
     self.assertIn(table, out)
+    self.assertStartsWith(
+      table, '# Methods by Accuracy, global model on validation clients\n'
+    )
     self.assertIn('| j ', table)
     self.assertNotIn('mean of rounds', out)
     self.assertIn('too many to print; comparison.csv', out)

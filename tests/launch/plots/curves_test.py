@@ -73,7 +73,7 @@ class PlotCurvesTest(parameterized.TestCase):
     short = _shorten(groups['FedAvg'][0], 2)
     short.config['cohort_size'] = 5
     note = _note(_draw({**groups, 'FedAvg': [short]}))
-    self.assertIn('1 to 3 seeds: lines', note)
+    self.assertIn('1 to 3 seeds (1: FedAvg): lines', note)
     self.assertIn('5 of 24 training clients per round.', note)
     self.assertIn(
       'different lengths, whose ends do not compare, up to round 4: FedAvg; '

@@ -31,7 +31,7 @@ class RunNotesTest(parameterized.TestCase):
     self.assertStartsWith(note, '1 seed, nothing is pooled. ')
     found = fake_runs.named({'FedAvg': runs, 'FedFish': runs[:1]})
     note = run_notes.describe(found, 'a mean')
-    self.assertStartsWith(note, '1 to 2 seeds: a mean. ')
+    self.assertStartsWith(note, '1 to 2 seeds (1: FedFish): a mean. ')
 
   @parameterized.parameters(
     ([{}, {}], ''),
