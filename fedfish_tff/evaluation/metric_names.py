@@ -25,11 +25,12 @@ _BY_EXAMPLES = '_by_examples'
 SUFFIXES = (_BEFORE, '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
 # The numbers of examples of one class that were predicted as another.
 _CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
-_COUNTS = ('num_examples', 'num_tokens', 'diverged_clients')
+_COUNTS = ('num_examples', 'num_tokens', 'diverged_clients', 'scored_clients')
 # The metrics of this package's models.
 _KNOWN = re.compile(
   r'loss|mse|accuracy|accuracy_without_oov_and_eos|perplexity|num_tokens|macro_f1|'
-  r'top_\d+_recall|f1_\w+|diverged_clients'
+  r'top_\d+_recall|f1_\w+|diverged_clients|'
+  r'scored_clients'
 )
 # The learning rate with which clients have personalised models.
 PERSONALIZATION_RATE = 'personalization_learning_rate'

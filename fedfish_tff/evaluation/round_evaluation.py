@@ -151,7 +151,9 @@ class HeldOutEvaluation:
 
     The former are over all examples. The latter are means over the clients'
     unseen halves, by their numbers of examples; the suffix `_before` marks
-    those before fine-tuning. Clients with a diverged model are counted as
+    those before fine-tuning. If clients of one example are left out of them,
+    `personalized/scored_clients` counts the others. Clients with a diverged
+    model are counted as
     `global/diverged_clients` and `personalized/diverged_clients`; means over
     clients are then NaN.
 
@@ -214,6 +216,8 @@ class HeldOutEvaluation:
     columns['personalized/diverged_clients'] = (
       client_statistics.count_diverged_clients(after)
     )
+    if len(after) < len(self._clients.client_ids):
+      columns['personalized/scored_clients'] = len(after)
     return columns | self._spread('personalized', after)
 
   def _spread(

@@ -12,13 +12,21 @@ from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_summary
 
-# By group of columns, the model in a part that names the data.
-_HELD_OUT = {'global': 'global model', 'personalized': 'after fine-tuning'}
-_NEW = {'new_global': 'global model', 'new_fine_tuned': 'after fine-tuning'}
+# By column of a metric, the model in a part that names the data.
+_HELD_OUT = {'global/{}': 'global model'}
+# Both on the same examples, so that the difference is that of fine-tuning.
+_HALVES = {
+  'personalized/{}_before': 'before fine-tuning',
+  'personalized/{}': 'after fine-tuning',
+}
+_NEW = {
+  'new_global/{}': 'global model',
+  'new_fine_tuned/{}': 'after fine-tuning',
+}
 _OWN = {
-  'own_global': 'global model',
-  'own': 'own models',
-  'own_fine_tuned': 'after fine-tuning',
+  'own_global/{}': 'global model',
+  'own/{}': 'own models',
+  'own_fine_tuned/{}': 'after fine-tuning',
 }
 
 
@@ -39,25 +47,31 @@ def _scores(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
   """Returns 'Accuracy on 8 test clients: global model 0.83, ...'."""
-  task = experiment.task
+  task, test = experiment.task, summary['test']
   final = {
     name.removeprefix('eval/'): value
     for name, value in summary['final'].items()
   }
-  whose = text_table.count(len(task.test.client_ids), 'test client')
+  num_clients = len(task.test.client_ids)
+  whose = text_table.count(num_clients, 'test client')
   if task.synthetic:
     whose += f' of {task.synthetic}'
-  parts = [_tell(experiment, _HELD_OUT, summary['test'], whose, task.test)]
+  parts = [_tell(experiment, _HELD_OUT, test, whose, num_clients)]
+  if f'personalized/{task.metric}' in test:
+    scored = int(test.get('personalized/scored_clients', num_clients))
+    clients = text_table.count(scored, 'test client')
+    whose = f'a held-out half of the data of {clients}'
+    parts.append(_tell(experiment, _HALVES, test, whose, scored))
   if task.own_test is not None:
-    for groups, values, split in (
-      (_NEW, summary['test'], 'test'),
+    for columns, values, split in (
+      (_NEW, test, 'test'),
       (_OWN, final, 'train'),
     ):
       scored = _with_own_test(task, getattr(task, split))
       name = 'training' if split == 'train' else split
-      clients = text_table.count(len(scored), f'{name} client')
+      clients = text_table.count(scored, f'{name} client')
       whose = f'own test data of {clients}'
-      parts.append(_tell(experiment, groups, values, whose, scored))
+      parts.append(_tell(experiment, columns, values, whose, scored))
   title = column_titles.title(task.metric)
   return f'{title} {"; ".join(parts)}'
 
@@ -127,38 +141,29 @@ def _tell_problems(summary: Mapping[str, Any]) -> str:
   return told
 
 
-def _with_own_test(task: Any, clients: datasets.ClientData) -> list[str]:
+def _with_own_test(task: Any, clients: datasets.ClientData) -> int:
+  """Returns the number of clients with test data of their own."""
   known = set(task.own_test.client_ids)
-  return [client for client in clients.client_ids if client in known]
+  return sum(client in known for client in clients.client_ids)
 
 
 def _tell(
   experiment: experiment_lib.Experiment,
-  groups: Mapping[str, str],
+  columns: Mapping[str, str],
   values: Mapping[str, float | None],
   whose: str,
-  clients: Any,
+  num_clients: int,
 ) -> str:
   """Returns 'on 8 test clients: global model 0.83, ...'."""
   told = []
-  for group, model in groups.items():
-    column = f'{group}/{experiment.task.metric}'
+  for template, model in columns.items():
+    column = template.format(experiment.task.metric)
     if column not in values:
       continue
     value = values[column]
     score = _format(value)
+    group = column.rpartition('/')[0]
     if value is None and (count := values.get(f'{group}/diverged_clients')):
-      score += f' for {int(count)} of {_count(group, clients)} clients'
+      score += f' for {int(count)} of {num_clients} clients'
     told.append(f'{model} {score}')
   return f'on {whose}: {", ".join(told)}'
-
-
-def _count(group: str, clients: Any) -> int:
-  """Returns the number of clients that are scored."""
-  if group != 'personalized':
-    return len(getattr(clients, 'client_ids', clients))
-  # The others have no half to be scored on.
-  return sum(
-    datasets.count_examples(clients.load_client(client_id)) > 1
-    for client_id in clients.client_ids
-  )

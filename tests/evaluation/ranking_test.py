@@ -139,6 +139,7 @@ class MetricNamesTest(parameterized.TestCase):
     ('num_tokens', True),
     ('eval/personalization_learning_rate', True),
     ('csb/diverged_clients', True),
+    ('test/personalized/scored_clients', True),
     ('eval/global/accuracy', False),
   )
   def test_counts(self, metric, expected):

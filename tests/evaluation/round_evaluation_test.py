@@ -178,6 +178,8 @@ class RoundEvaluationTest(absltest.TestCase):
     alone = self._build(_clients('a'))(self.model_weights)
     self.assertEqual(columns['personalized/mse'], alone['personalized/mse'])
     self.assertNotEqual(columns['global/mse'], alone['global/mse'])
+    self.assertEqual(columns['personalized/scored_clients'], 1)
+    self.assertNotIn('personalized/scored_clients', alone)
 
   def test_no_client_to_personalize(self):
     with self.assertRaisesRegex(errors.InputError, 'No held-out client'):

@@ -131,7 +131,8 @@ class RunSummaryTest(absltest.TestCase):
 
 
 class ClosingLineTest(parameterized.TestCase):
-  def test_all_scores_stand_side_by_side(self):
+  @parameterized.parameters(({}, 2), ({'personalized/scored_clients': 1}, 1))
+  def test_all_scores_stand_side_by_side(self, counted, scored):
     experiment = experiment_lib.build_experiment_of(
       config_checks.read(softmax_task.make_config('fed_per', ())),
       softmax_task.make_task(),
@@ -146,8 +147,10 @@ class ClosingLineTest(parameterized.TestCase):
         'model_round': 1,
         'test': {
           'global/loss': 1.0,
+          'personalized/loss_before': 2.0,
           'personalized/loss': None,
           'personalized/diverged_clients': 1,
+          **counted,
           'new_global/loss': 3.0,
           'new_fine_tuned/loss': 4.0,
         },
@@ -162,8 +165,10 @@ class ClosingLineTest(parameterized.TestCase):
     )
     self.assertEqual(
       re.sub(r'^Done: 1 round of [^.]*\. ', '', line),
-      'Loss on 2 test clients: global model 1.0000, after fine-tuning diverged '
-      'for 1 of 2 clients; on own test data of 2 test clients: global model '
+      'Loss on 2 test clients: global model 1.0000; on a held-out half of the '
+      f'data of {scored} test client{"s"[: scored - 1]}: before fine-tuning '
+      f'2.0000, after fine-tuning diverged for 1 of {scored} clients; on own '
+      'test data of 2 test clients: global model '
       '3.0000, after fine-tuning 4.0000; on own test data of 3 '
       'training clients: global model 5.0000, own models diverged for 2 of 3 '
       "clients, after fine-tuning 7.0000. Judged by validation clients' own "
