@@ -65,7 +65,8 @@ def run_round(
     state: The process' state before the round.
     cohort: The round's clients, those with states once each.
     round_number: The round, from 1 on.
-    client_states: The store of the clients' states; None if they have none.
+    client_states: The store of the clients' states, whose `flush` writes what
+      this saves; None if they have none.
     kept_rounds: The rounds that the run may resume from. With None, the
       clients' new states are not saved.
   """
