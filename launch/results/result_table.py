@@ -221,7 +221,9 @@ def _values(
 ) -> pd.Series:
   """Returns the existing values of a column by run."""
   if column == MEGABYTES:
-    return _sent(frames) / 1e6
+    if which == method_comparison.LAST_ROUND:
+      return _sent(frames) / 1e6
+    return _values(frames, _BYTES, which, budget) / 1e6
   if column not in frames.rounds and column in _numbers(frames):
     if which == method_comparison.LAST_ROUND:
       return frames.runs[column].astype(float)
@@ -277,7 +279,8 @@ def _until_common_value(
   """
   if metric is None:
     metric = 'eval/{}/{}'.format(*_judges(frames.runs)[0])
-  timed = frames.drawn(metric, column)
+  source, unit = (_BYTES, 1e6) if column == MEGABYTES else (column, 1.0)
+  timed = frames.drawn(metric, source)
   timed = timed[timed.index.isin(_converged(frames), 'run')]
   if timed.empty:
     return UNTIL, pd.Series(dtype=float)
@@ -288,9 +291,9 @@ def _until_common_value(
     ranking.is_better(value, other, higher_is_better=higher_is_better)
     for other in timed[metric]
   ]
-  first = timed[column][np.invert(worse)].groupby('run').first()
+  first = timed[source][np.invert(worse)].groupby('run').first()
   which = f'{UNTIL} {metric} is {seed_table.format_number(value)}'
-  return which, _mark_diverged(frames, column, first)
+  return which, _mark_diverged(frames, source, first) / unit
 
 
 def _common_bytes(frames: frames_lib.Frames) -> float:

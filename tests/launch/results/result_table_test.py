@@ -115,6 +115,17 @@ class MethodTableTest(parameterized.TestCase):
       row = rows[label, result_table.MEGABYTES, _LAST]
       self.assertEqual(row['mean'], sent)
       self.assertAlmostEqual(rows[label, _METRIC, equal]['mean'], score)
+    (_, *heads), *cells = _make(
+      groups, ['bytes:equal_bytes', 'bytes:until']
+    ).rows
+    self.assertEqual(
+      heads,
+      [
+        f'{result_table.MEGABYTES}, {equal}',
+        f'{result_table.MEGABYTES}, until {_METRIC} is 0.6000',
+      ],
+    )
+    self.assertEqual(cells, [['A', '6', '6'], ['B', '4', '12']])
     # Bytes that one run does not know are no common number.
     unknown = [fake_runs.make_run('fed_sgd')]
     del unknown[0].columns['communication/wire_bytes_total']
