@@ -100,6 +100,11 @@ class _Visit:
   value: bytes
   checksum: int
 
+  @property
+  def size(self) -> int:
+    """About the bytes that the state takes in memory."""
+    return _BYTES_OF_A_STATE + len(self.value)
+
   @classmethod
   def create(cls, client_id: str, round_number: int, state: Any) -> Self:
     arrays, value = _encode(state)
@@ -235,7 +240,9 @@ class ClientStateStore:
     if any(self._first_held <= kept < before for kept in kept_rounds):
       self.flush(kept_rounds=kept_rounds)
     size = sum(map(_size, states.values()))
-    if self._held_bytes + size > _MOST_HELD_BYTES:
+    # What the last call replaced is not needed any more.
+    size += self._held_bytes - sum(v.size for v in self._replaced.values())
+    if size > _MOST_HELD_BYTES:
       self._write(round_number, states, kept_rounds)
       return
     visits = [_Visit.create(c, round_number, s) for c, s in states.items()]
@@ -249,7 +256,7 @@ class ClientStateStore:
       if visit.client_id in self._held:
         self._replaced[visit.client_id] = self._held[visit.client_id]
       self._held[visit.client_id] = visit
-    self._held_bytes += size
+    self._held_bytes = size
     self._first_held = min(self._first_held, round_number)
     self.digest = digest
 
@@ -348,11 +355,12 @@ class ClientStateStore:
     """Returns the checksum of a client's newest state, 0 for none."""
     if client_id in self._held:
       return self._held[client_id].checksum
-    (checksum,) = self._connection.execute(
-      'SELECT COALESCE(SUM(checksum), 0) FROM visits '
-      'WHERE client = ? AND until IS NULL',
-      (_key(client_id),),
-    ).fetchone()
+    with self._input_errors(f'{self._name} cannot be read'):
+      (checksum,) = self._connection.execute(
+        'SELECT COALESCE(SUM(checksum), 0) FROM visits '
+        'WHERE client = ? AND until IS NULL',
+        (_key(client_id),),
+      ).fetchone()
     return checksum
 
   def _write(

@@ -170,6 +170,24 @@ class ClientStateStoreTest(StoreTestCase):
     # Of a little more than 1,000 bytes, three wait, and a fourth does not.
     self.assertEqual(written, 8)
 
+  def test_new_states_of_the_same_clients_wait_for_a_checkpoint(self):
+    store = self._store()
+    with mock.patch.object(client_state_store, '_MOST_HELD_BYTES', 4000):
+      for r in range(1, 9):
+        store.save(r, {'a': _state(r)}, kept_rounds=[0, r - 1])
+    with sqlite3.connect(self.path) as connection:
+      (written,) = connection.execute('SELECT COUNT(*) FROM states').fetchone()
+    self.assertEqual(written, 0)
+
+  def test_a_file_that_is_damaged_during_a_run(self):
+    store = self._store()
+    with sqlite3.connect(self.path) as connection:
+      connection.executescript('DROP TABLE states; DROP TABLE visits;')
+    with self.assertRaisesRegex(
+      errors.InputError, 'sqlite cannot be read: no '
+    ):
+      store.save(1, {'a': _state(1)}, kept_rounds=[0])
+
   @parameterized.parameters(False, True)
   def test_reset_removes_every_state(self, in_memory):
     store = self._store(in_memory)
