@@ -29,8 +29,7 @@ _COUNTS = ('num_examples', 'num_tokens', 'diverged_clients', 'scored_clients')
 # The metrics of this package's models.
 _KNOWN = re.compile(
   r'loss|mse|accuracy|accuracy_without_oov_and_eos|perplexity|num_tokens|macro_f1|'
-  r'top_\d+_recall|f1_\w+|diverged_clients|'
-  r'scored_clients'
+  r'top_\d+_recall|f1_\w+|diverged_clients|scored_clients'
 )
 # The learning rate with which clients have personalised models.
 PERSONALIZATION_RATE = 'personalization_learning_rate'

@@ -153,9 +153,8 @@ class HeldOutEvaluation:
     unseen halves, by their numbers of examples; the suffix `_before` marks
     those before fine-tuning. If clients of one example are left out of them,
     `personalized/scored_clients` counts the others. Clients with a diverged
-    model are counted as
-    `global/diverged_clients` and `personalized/diverged_clients`; means over
-    clients are then NaN.
+    model are counted as `global/diverged_clients` and
+    `personalized/diverged_clients`; means over clients are then NaN.
 
     The spread over clients, if requested, has the suffixes `_client_mean`,
     `_client_std` and `_jain_index`, in which every client counts alike, and

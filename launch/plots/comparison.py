@@ -150,8 +150,11 @@ def compare_workdirs(
   for path in paths:
     print(path)
   if layout is None:
-    names = [f'{name}.{file_format}' for name in catalogue.name_figures(metric)]
-    _remove_earlier({folder / name for name in names}.difference(paths))
+    usual = {
+      folder / f'{name}.{file_format}'
+      for name in catalogue.name_figures(metric)
+    }
+    _remove_earlier(usual.difference(paths))
   without = _without(frames.runs, frames.drawn(metric))
   if without:
     print(f'Without {metric}, so not in its plots: {without}.')

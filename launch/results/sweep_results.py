@@ -324,14 +324,6 @@ def tell_without_best(table: pd.DataFrame) -> list[str]:
   return [f'{words}: {"; ".join(of)}.' for words, of in found.items() if of]
 
 
-def _list_settings(table: pd.DataFrame) -> list[str]:
-  """Returns the values of tuned fields of each method."""
-  return [
-    f'{_list_values(of)} of {name}'
-    for name, of in table.groupby('name', sort=False)['tuned']
-  ]
-
-
 def tell_unfinished(
   runs: pd.DataFrame, names: Mapping[str, str] | None = None
 ) -> list[str]:
@@ -355,6 +347,14 @@ def tell_unfinished(
   return [
     f'{waiting} of {len(runs)} runs of the sweep {verb} not finished, so left '
     f'out: {"; ".join(told)}.'
+  ]
+
+
+def _list_settings(table: pd.DataFrame) -> list[str]:
+  """Returns the values of tuned fields of each method."""
+  return [
+    f'{_list_values(of)} of {name}'
+    for name, of in table.groupby('name', sort=False)['tuned']
   ]
 
 

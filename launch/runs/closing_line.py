@@ -67,7 +67,7 @@ def _scores(
       (_NEW, test, 'test'),
       (_OWN, final, 'train'),
     ):
-      scored = _with_own_test(task, getattr(task, split))
+      scored = _count_own_test(task, getattr(task, split))
       name = 'training' if split == 'train' else split
       clients = text_table.count(scored, f'{name} client')
       whose = f'own test data of {clients}'
@@ -141,7 +141,7 @@ def _tell_problems(summary: Mapping[str, Any]) -> str:
   return told
 
 
-def _with_own_test(task: Any, clients: datasets.ClientData) -> int:
+def _count_own_test(task: Any, clients: datasets.ClientData) -> int:
   """Returns the number of clients with test data of their own."""
   known = set(task.own_test.client_ids)
   return sum(client in known for client in clients.client_ids)

@@ -14,14 +14,10 @@ beside it has the design.
 from launch.configs import base
 from launch.configs import sweeps
 from research.equal_terms import budget
+from research.equal_terms import emnist
 
-# Methods with a field of their own try every second one.
-RATES = {
-  'client_learning_rate': (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
-  + (0.15, 0.2, 0.3, 0.5, 0.7, 1.0),
-  'server_learning_rate': (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-  + (0.7, 1.0, 1.5, 2.0, 3.0, 5.0),
-}
+# The network is EMNIST's, too.
+RATES = emnist.RATES
 
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
