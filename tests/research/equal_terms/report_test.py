@@ -97,6 +97,8 @@ class DescribeTest(absltest.TestCase):
     runs.loc[(runs['method'] == 'FedFish') & (runs['seed'] == 0), 'score'] = (
       np.nan
     )
+    _, test, _ = tables.describe(runs, rounds)
+    self.assertAlmostEqual(test.ranks['FedFish'], (7 * 1 + 3) / 8)
     page = tables.format_section(runs, rounds, title='t')
     self.assertRegex(page, r'FedFish .*1 diverged')
     self.assertRegex(page, r'FedFish +\| diverged \|')
@@ -261,6 +263,17 @@ class FrontTest(absltest.TestCase):
       list('abcdefg'),
     )
     found = figures.front(points['cost'], points['score'])
+    # By the definition, pair by pair.
+    known = points.dropna()
+    expected = [
+      one
+      for one, (cost, score) in known.iterrows()
+      if not any(
+        (c <= cost and s >= score) and (c, s) != (cost, score)
+        for c, s in known.to_numpy()
+      )
+    ]
+    self.assertEqual(found, expected)
     self.assertEqual(found, ['a', 'c', 'f'])
 
 
