@@ -21,16 +21,17 @@ def _weighted(data):
 
   @tf.function
   def reduce():
-    return data.reduce(
+    total, count = data.reduce(
       (tf.zeros([3]), 0),
       lambda state, x: (
         state[0] + tf.reduce_sum(x, axis=0) * weight.assign_add(1.0),
         state[1] + 1,
       ),
     )
+    # Outside of the function, it could be read before or between the batches.
+    return total, count, weight.read_value()
 
-  total, count = reduce()
-  return total, count, weight.read_value()
+  return reduce()
 
 
 def _nested(data):
