@@ -1,15 +1,20 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Methods that train one model, on small pictures among clients of few classes.
+r"""Methods that train one model, on small pictures.
 
   for piece in fed_fish other_fishers corrections control_variates averages; do
-    python -m launch.sweep --sweep_dir=runs/equal_terms/cifar10_$piece \
-      --config=research/equal_terms/cifar10.py:$piece --data_dir=path/to/folder
+    for name in $piece even_$piece; do
+      python -m launch.sweep --sweep_dir=runs/equal_terms/cifar10_$name \
+        --config=research/equal_terms/cifar10.py:$name --data_dir=path/to/folder
+    done
   done
 
-path/to/folder holds cifar10.npz (tasks/images/cifar10_dirichlet.py). README.md
-beside it has the design.
+Clients have few classes (Dirichlet of 0.1), and in pieces named even_ most of
+them (Dirichlet of 1). path/to/folder holds cifar10.npz
+(tasks/images/cifar10_dirichlet.py). README.md beside it has the design.
 """
+
+import functools
 
 from launch.configs import base
 from launch.configs import sweeps
@@ -39,7 +44,18 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   )
 
 
-sweep = sweeps.choice(
-  get_config,
-  lambda get_config: budget.pieces(get_config, RATES, **budget.ONE_MODEL),
-)
+def _pieces(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
+  """Returns the sweeps by name."""
+  even = functools.partial(
+    budget.compare, get_config, rates=RATES, fixed={'task.alpha': 1.0}
+  )
+  return {
+    **budget.pieces(get_config, RATES, **budget.ONE_MODEL),
+    **{
+      f'even_{name}': functools.partial(even, entries=entries)
+      for name, entries in budget.ONE_MODEL.items()
+    },
+  }
+
+
+sweep = sweeps.choice(get_config, _pieces)

@@ -15,6 +15,8 @@ A run is of the question personal if a fine-tuned model judges it, else of the
 question global. `score` is the accuracy that judges: for global, on test
 clients; for personal, of clients' fine-tuned models on training clients' own
 test data. In equal_terms_rounds.csv it is, for global, on validation clients.
+`task` has the concentration of clients' labels beside the name, since each is a
+task of its own: `cifar10_dirichlet, alpha 0.1`.
 """
 
 from collections.abc import Iterable
@@ -100,7 +102,7 @@ def read_sweep(
         f'Run {run.run} of {path} must have the score {last}, got none.'
       )
     key = {
-      'task': run.task,
+      'task': _name_task(run),
       'question': budget.QUESTIONS[personal],
       'method': run_labels.title_without(
         run.title, run.deviations, _SAME_FOR_ALL
@@ -135,6 +137,14 @@ def read_sweep(
     .replace(np.inf, np.nan),
     pd.concat(rounds)[columns].replace(np.inf, np.nan),
   )
+
+
+def _name_task(run: pd.Series) -> str:
+  """Returns the name of a run's task, with the concentration of its labels."""
+  alpha = run.fields.get('task.alpha')
+  if alpha is None:
+    return run.task
+  return f'{run.task}, alpha {sweep_results.format_value(alpha)}'
 
 
 def _read_tuned(

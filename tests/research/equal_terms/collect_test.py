@@ -22,14 +22,19 @@ compute/local_steps_total,simulated/seconds
 
 
 class CollectTest(absltest.TestCase):
-  def _write(self, variants, values, *, judged_by='global', own='global'):
+  def _write(
+    self, variants, values, *, judged_by='global', own='global', fixed=None
+  ):
     """Returns the folder of a sweep of two seeds for each variant."""
+    fixed = fixed or {}
     runs = fake_sweeps.plan(
       [
         run
         for variant, rate in variants.items()
         for run in sweeps.grid(
-          [variant], {'seed': (0, 1)}, fixed={'client_learning_rate': rate}
+          [variant],
+          {'seed': (0, 1)},
+          fixed={**fixed, 'client_learning_rate': rate},
         )
       ]
     )
@@ -142,6 +147,17 @@ class CollectTest(absltest.TestCase):
     self.assertLen(run(again), 2)
     rounds = pd.read_csv(folder / 'equal_terms_rounds.csv')
     self.assertEqual(set(rounds['method']), {'FedFish'})
+
+  def test_each_concentration_of_labels_is_a_task(self):
+    paths = [
+      self._write({'fed_avg': 0.1}, [0.5, 0.5], fixed={'task.alpha': alpha})
+      for alpha in (0.25, 8.0)
+    ]
+    runs, rounds = collect.collect(paths)
+    for table in (runs, rounds):
+      self.assertEqual(
+        list(table['task'].unique()), ['digits, alpha 0.25', 'digits, alpha 8']
+      )
 
   def test_an_unfinished_sweep_is_refused(self):
     path = self._write({'fed_avg': 0.1}, [0.5])
