@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train one model, on news among clients of few classes.
 
-  for piece in fed_fish other_fishers corrections control_variates averages; do
+  for piece in fed_fish other_fishers corrections control_variates averages \
+      clocks; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/ag_news_$piece \
       --config=research/equal_terms/ag_news.py:$piece --data_dir=path/to/folder
   done

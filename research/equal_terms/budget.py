@@ -30,6 +30,8 @@ PERSONAL = {
   'evaluation.judged_by': 'fine_tuned',
 }
 _CLIENT_RATE, _SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
+# The answers of a server step of an asynchronous method.
+_ANSWERS = {'fed_buff': 5, 'fed_async': 1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +108,7 @@ ONE_MODEL = {
   'corrections': CORRECTIONS,
   'control_variates': CONTROL_VARIATES,
   'averages': OTHER_AVERAGES,
+  'clocks': CLOCKS,
 }
 # What leaves the last layers with clients, beside two models of all clients
 # that each client fine-tunes.
@@ -223,46 +226,35 @@ def pieces(
   }
 
 
-def create_config(
-  variant: str, *, fields: Mapping[str, Any] | None = None, **values: Any
-) -> base.ConfigDict:
+def create_config(variant: str, **values: Any) -> base.ConfigDict:
   """Creates a config with what is the same for all tasks.
 
-  Clients have speeds, so that runs have a clock.
+  Clients have speeds, so that runs have a clock. Asynchronous runs take as many
+  answers as those of uniform cohorts, and FLANP's and SRPFL's four stages have
+  equally many rounds.
 
   Args:
     variant: The variant of the method.
-    fields: The values of further fields, as for `base.create_config`.
     **values: The further arguments of `base.create_config`.
   """
   if 'participation' not in base.parse_variant(variant)[1]:
     variant = f'{variant},participation=uniform'
-  return base.create_config(
+  config = base.create_config(
     variant,
     cohort_size=10,
     checkpoint_every=values['rounds'],
     evaluation={'personalization_epochs': 0, 'barrier': False},
     fields={
       'participation.speeds.communication_seconds': 1.0,
-      **(fields or {}),
+      'participation.n0': 3,
+      'participation.rounds_per_stage': values['rounds'] // 4,
     },
     **values,
   )
-
-
-def count_answers_alike(
-  config: base.ConfigDict, *, answers: Mapping[str, int]
-) -> None:
-  """Gives an asynchronous run as many answers as one of uniform cohorts.
-
-  Args:
-    config: The config, of any method; that of an asynchronous one is changed.
-    answers: The number of answers of a server step, by the method's name.
-  """
-  if config.algorithm.name not in answers:
-    return
-  config.participation.concurrency = config.cohort_size
-  per_step = answers[config.algorithm.name]
-  for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
-    config[field] *= config.cohort_size // per_step
-  config.cohort_size = per_step
+  if config.algorithm.name in _ANSWERS:
+    per_step = _ANSWERS[config.algorithm.name]
+    config.participation.concurrency = config.cohort_size
+    for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
+      config[field] *= config.cohort_size // per_step
+    config.cohort_size = per_step
+  return config

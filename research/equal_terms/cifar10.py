@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train one model, on small pictures.
 
-  for piece in fed_fish other_fishers corrections control_variates averages; do
+  for piece in fed_fish other_fishers corrections control_variates averages \
+      clocks; do
     for name in $piece even_$piece; do
       python -m launch.sweep --sweep_dir=runs/equal_terms/cifar10_$name \
         --config=research/equal_terms/cifar10.py:$name --data_dir=path/to/folder

@@ -21,12 +21,11 @@ RATES = {
   'client_learning_rate': (0.03, 0.06, 0.12, 0.25, 0.5, 1.0),
   'server_learning_rate': (0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
 }
-_ANSWERS = {'fed_buff': 5, 'fed_async': 1}
 
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  config = budget.create_config(
+  return budget.create_config(
     variant,
     task={
       'name': 'digits_shards',
@@ -39,13 +38,7 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     batch_size=5,
     client_learning_rate=0.1,
     evaluate_every=4,
-    fields={
-      'participation.n0': 3,
-      'participation.rounds_per_stage': 5,
-    },
   )
-  budget.count_answers_alike(config, answers=_ANSWERS)
-  return config
 
 
 sweep = sweeps.choice(

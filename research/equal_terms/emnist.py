@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train one model, on handwritten characters by writer.
 
-  for piece in fed_fish other_fishers corrections control_variates averages; do
+  for piece in fed_fish other_fishers corrections control_variates averages \
+      clocks; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/emnist_$piece \
       --config=research/equal_terms/emnist.py:$piece --data_dir=path/to/tff_cache
   done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train a linear classifier of frozen features of CIFAR-10.
 
-  for piece in closed_forms fisher corrections control_variates averages; do
+  for piece in closed_forms fisher corrections control_variates averages clocks; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/features_$piece \
       --config=research/equal_terms/features.py:$piece --data_dir=path/to/folder
   done
@@ -49,5 +49,6 @@ sweep = sweeps.choice(
     corrections=budget.CORRECTIONS,
     control_variates=budget.CONTROL_VARIATES,
     averages=budget.OTHER_AVERAGES,
+    clocks=budget.CLOCKS,
   ),
 )

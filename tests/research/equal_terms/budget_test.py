@@ -10,6 +10,7 @@ from launch.methods import config_checks
 from research.equal_terms import ag_news
 from research.equal_terms import budget
 from research.equal_terms import cifar10
+from research.equal_terms import cifar10_personal
 from research.equal_terms import digits
 from research.equal_terms import emnist
 from research.equal_terms import features
@@ -19,7 +20,7 @@ from absl.testing import parameterized
 
 _PIECES = tuple(
   (f'{task.__name__.rpartition(".")[2]}_{piece}', task, piece)
-  for task in (ag_news, cifar10, digits, emnist, features)
+  for task in (ag_news, cifar10, cifar10_personal, digits, emnist, features)
   for piece in task.sweep.names()
 )
 
