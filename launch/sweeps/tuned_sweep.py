@@ -138,7 +138,7 @@ class TunedSweep:
         f'{", ".join(self.experiment.tuned)}. Choose another --sweep_dir.'
       )
     # The values of another folder's tuning are not known yet.
-    if not (self.tuned_by and folder.sweep_path.exists()):
+    if not self.tuned_by:
       folder_lib.fit_runs(folder, planned, chosen=self._chosen)
 
   @property
@@ -146,8 +146,7 @@ class TunedSweep:
     """The fields whose values this sweep's own tuning chooses."""
     if not self.experiment.tuning:
       return []
-    fields = (*self.experiment.tuned, config_fields.FINE_TUNING_RATES)
-    return [field for field in fields if field not in self.given]
+    return [*self.experiment.tuned, config_fields.FINE_TUNING_RATES]
 
   def _assume_chosen(self) -> Sequence[sweeps.Run]:
     """Returns the runs with the values of tuned fields that they have there."""
