@@ -144,17 +144,18 @@ def _figures(
   folder: sweep_folder.SweepFolder, figures: Sequence[pathlib.Path]
 ) -> list[str]:
   """Returns the curve of the global model, and the others folded by folder."""
-  first, *rest = sorted(
-    figures, key=lambda p: (_FIRST not in p.name, 'by_round' not in p.name)
-  ) or [None]
+  shown = [
+    (os.path.relpath(path, folder.path), content)
+    for path in sorted(
+      figures, key=lambda p: (_FIRST not in p.name, 'by_round' not in p.name)
+    )
+    if (content := _read_bitmap(path))
+  ]
   groups: dict[str, list[str]] = {}
-  for path in filter(None, [first, *rest]):
-    if content := _read_bitmap(path):
-      name = os.path.relpath(path, folder.path)
-      group = 'first' if path == first else os.path.dirname(name)
-      shown = _figure(name, content)
-      groups.setdefault(group, []).append(shown)
-  return groups.pop('first', []) + [
+  for name, content in shown[1:]:
+    group = groups.setdefault(os.path.dirname(name), [])
+    group.append(_figure(name, content))
+  return [_figure(*first) for first in shown[:1]] + [
     _fold(f'{name}: {len(groups[name])} more', groups[name])
     for name in sorted(groups)
   ]

@@ -10,6 +10,7 @@ from fedfish_tff import simulation
 from launch.plots import style
 from launch.results import result_table
 from launch.results import sweep_page
+from launch.results import text_table
 from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
 
@@ -107,7 +108,9 @@ class SweepPageTest(temporary_folders.TestCase):
   def _write(self, **fields):
     """Returns the path of the page of a sweep with a figure."""
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1), **fields)
-    folder, found = fake_sweeps.write_results(self, runs, [0.5, 0.5, 0.6, 0.6])
+    folder, found = fake_sweeps.write_results(self, runs, [0.5, 0.5, 0.6])
+    found = found.assign(synthetic='generated digits')
+    table = result_table.of_sweep(found)
     figure = style.new_figure(2, 1)
     figure.subplots().plot([0, 1])
     path = folder.path / f'{_EVIL.replace("/", "_")}.png'
@@ -119,7 +122,7 @@ class SweepPageTest(temporary_folders.TestCase):
     return sweep_page.write_page(
       folder,
       found,
-      result_table.of_sweep(found),
+      table._replace(notes=[*table.notes, f'Note: {_EVIL}']),
       figures=[link, secret, path],
       failures={runs[3].name: f'why {_EVIL}'},
     )
@@ -128,15 +131,24 @@ class SweepPageTest(temporary_folders.TestCase):
     path = self._write()
     self.assertEqual(path.name, 'index.html')
     page = _Page(path.read_text())
-    self.assertIn('4 of 4 runs are finished.', page.text)
-    for text in ('50', '0, 1', '5 of 24 training clients per round'):
-      self.assertIn(text, page.text)
-    self.assertIn('fed_fish-seed_1', page.text)
-    self.assertIn('failed', page.text)
+    self.assertIn('3 of 4 runs are finished.', page.text)
+    for name, text in (
+      ('Tasks', 'digits\n'),
+      ('Synthetic data', 'generated digits\n'),
+      ('Methods', 'FedAvg; FedFish\n'),
+      ('Rounds', '50\n'),
+      ('Seeds', '0, 1\n'),
+      ('Clients', '5 of 24 training clients per round'),
+      ('Finished', '3 of 4 runs\n'),
+    ):
+      self.assertIn(f'\n{name}{text}', page.text)
+    self.assertIn('4 runs, 1 failed', page.text)
+    _, _, config = page.text.partition('\nfed_avg-seed_1\n')
+    self.assertEqual(json.JSONDecoder().raw_decode(config)[0]['seed'], 1)
     self.assertIn('Test accuracy', page.text)
-    # The figures, the runs (open, as one has failed), the configs, and each.
+    # The runs (open, as one has failed), the configs, and each.
     folded = [attrs for tag, attrs in page.tags if tag == 'details']
-    self.assertEqual(folded, [{}, {'open': None}, *[{}] * 5])
+    self.assertEqual(folded, [{'open': None}, *[{}] * 5])
     anchors = {attrs['id'] for tag, attrs in page.tags if tag == 'h2'}
     links = [attrs['href'] for tag, attrs in page.tags if tag == 'a']
     self.assertEqual({link.removeprefix('#') for link in links}, anchors)
@@ -145,6 +157,7 @@ class SweepPageTest(temporary_folders.TestCase):
   def test_text_of_others_is_text_and_nothing_is_fetched(self):
     page = _Page(self._write().read_text())
     self.assertIn(f'why {_EVIL}', page.text)
+    self.assertIn(f'Note: {_EVIL}', page.text)
     self.assertNotIn('script', [tag for tag, _ in page.tags])
     for _, attrs in page.tags:
       self.assertStartsWith(attrs.get('href', '#'), '#')
@@ -178,9 +191,12 @@ class SweepPageTest(temporary_folders.TestCase):
       figures=paths,
       failures={},
     )
+    page = _Page(page.read_text())
+    self.assertNotIn(('details', {'open': None}), page.tags)
+    self.assertIn('plots/a: 2 more', page.text)
     shown = [
       attrs.get('alt', tag)
-      for tag, attrs in _Page(page.read_text()).tags
+      for tag, attrs in page.tags
       if tag in ('img', 'details')
     ]
     self.assertEqual(
@@ -194,3 +210,17 @@ class SweepPageTest(temporary_folders.TestCase):
         'plots/b/eval_global_accuracy_by_round.png',
       ],
     )
+
+  def test_what_is_missing_is_told(self):
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0,))
+    folder, found = fake_sweeps.write_results(self, runs, [])
+    page = sweep_page.write_page(
+      folder,
+      found,
+      result_table.of_sweep(found),
+      figures=[],
+      failures={'plots': 'no ink'},
+    )
+    text = _Page(page.read_text()).text
+    self.assertIn(text_table.NOTHING, text)
+    self.assertIn('There are no figures. no ink', text)
