@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
@@ -41,10 +40,10 @@ class Survey:
     sizes: For each split, the number of examples of each client that was read.
     lowest: The smallest feature, of each column where x is [n, columns].
     highest: The largest feature, of each column where x is [n, columns].
-    labels: For each split, the number of examples of each label; empty if
-      labels are not whole numbers, or are too many.
     one_hot: Whether each label is a vector of one 1 among 0s.
-    first_client: For each label, the first client that has it.
+    first_client: For each label, the first client that has it; empty if labels
+      are not whole numbers, or are too many.
+    trained: The labels of these that training clients have.
   """
 
   sizes: dict[str, list[int]] = dataclasses.field(default_factory=dict)
@@ -54,11 +53,9 @@ class Survey:
   highest: np.ndarray = dataclasses.field(
     default_factory=lambda: np.array(-np.inf)
   )
-  labels: dict[str, collections.Counter[int]] = dataclasses.field(
-    default_factory=dict
-  )
   one_hot: bool = True
   first_client: dict[int, str] = dataclasses.field(default_factory=dict)
+  trained: set[int] = dataclasses.field(default_factory=set)
 
   @property
   def num_classes(self) -> int:
@@ -82,10 +79,7 @@ def survey(
   Returns:
     The counts.
   """
-  found = Survey(
-    sizes={split: [] for split in splits},
-    labels={split: collections.Counter() for split in splits},
-  )
+  found = Survey(sizes={split: [] for split in splits})
   read = [
     (split, client_id)
     for split, clients in splits.items()
@@ -108,7 +102,7 @@ def survey(
     has_classes = has_classes and y.ndim == 1 and bool(np.all(y == np.rint(y)))
     if not has_classes:
       continue
-    labels, counts = np.unique(y, return_counts=True)
+    labels = np.unique(y)
     if not 0 <= labels[0] <= labels[-1] < MOST_CLASSES:
       if not is_regression:
         label = labels[0] if labels[0] < 0 else labels[-1]
@@ -119,15 +113,15 @@ def survey(
         )
       has_classes = False
       continue
-    for label, count in zip(labels.tolist(), counts.tolist(), strict=True):
-      found.labels[split][int(label)] += count
-      found.first_client.setdefault(int(label), client_id)
+    for label in map(int, labels.tolist()):
+      found.first_client.setdefault(label, client_id)
+      if split == 'train':
+        found.trained.add(label)
     if is_regression:
       has_classes = len(found.first_client) <= _MOST_WHOLE_VALUES
   if not has_classes:
     found.first_client.clear()
-    for counter in found.labels.values():
-      counter.clear()
+    found.trained.clear()
   return found
 
 
@@ -211,7 +205,7 @@ def warn(
       f'examples of {_list(unused)}. Correct the labels, which count from 0, or '
       f'set task.num_classes={found.num_classes}.'
     )
-  not_trained = sorted(set(found.first_client) - set(found.labels['train']))
+  not_trained = sorted(set(found.first_client) - found.trained)
   if not_trained:
     yield (
       'Only held-out clients, or test data of clients, have examples of '

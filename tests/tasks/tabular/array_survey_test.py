@@ -6,7 +6,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks.tabular import array_survey
 from tasks.tabular import linear_representation
-from tests import usable_tasks
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -34,11 +33,12 @@ def _client(labels, features):
 class ArraySurveyTest(parameterized.TestCase):
   def test_nothing_to_warn_of(self):
     self.assertEmpty(_warn([0, 1, 2], [1, 2]))
-    self.assertEmpty(_warn([0.5, 1], [-2.0], is_regression=True))
+    self.assertEmpty(_warn([0.5, 1], [2.0], is_regression=True))
+    self.assertEmpty(_warn([[0.5, 1]], [[0, 1]], is_regression=True))
 
   @parameterized.named_parameters(
     ('counted_from_1', [1, 2, 3], [1], r'no client has examples of 0\.'),
-    ('stray', [0, 1, 57], [0], r"57 \(client 'a'\).* 2, 3, 4 and 52 more"),
+    ('stray', [0, 1, 57], [0, 57], r"57 \(client 'a'\).* 2, 3, 4 and 52 more"),
     ('only_held_out', [0, 1], [2, 1], 'Only held-out .* examples of 2,'),
   )
   def test_classes(self, train, test, regex):
@@ -48,7 +48,11 @@ class ArraySurveyTest(parameterized.TestCase):
     self.assertEmpty(_warn(train, test, num_classes=max(train + test) + 1))
 
   @parameterized.parameters(
-    ((0, 255), 255), ((-40.0, 3.0), 100), ((0.0, 900.0), 1000)
+    ((1, 255), 255),
+    ((0.0, 90.0), 100),
+    ((-40.0, 3.0), 100),
+    ((-90.0, 200.0), 1000),
+    ((0.0, 900.0), 1000),
   )
   def test_large_features(self, features, scale):
     (warning,) = _warn([0, 1], [0], features=features)
@@ -100,19 +104,24 @@ class LinearClientsTest(absltest.TestCase):
 
 
 class CreateTaskTest(absltest.TestCase):
-  def test_held_out_clients_share_the_representation(self):
+  def test_all_clients_are_those_of_the_options(self):
+    options = dict(seed=5, num_features=12, num_components=3, noise_stddev=0.01)
     task = linear_representation.create_task(
-      seed=0, num_clients=3, num_examples=100, noise_stddev=0.01
+      num_clients=3, num_examples=100, **options
     )
-    self.assertLen(task.train.client_ids, 3)
-    self.assertLen(task.validation.client_ids, 8)
-    clients = usable_tasks.load_clients(task.train, task.validation, task.test)
-    directions = [
-      np.linalg.lstsq(x, y, rcond=None)[0][:, 0] for x, y in clients.values()
-    ]
-    values = np.linalg.svd(directions, compute_uv=False)
-    # Of the third, only noise is left.
-    self.assertLess(values[2], 0.01 * values[1])
+    splits = {'client': 3, 'validation': 8, 'test': 8}
+    drawn = linear_representation.LinearClients(**options)
+    for (name, number), clients in zip(
+      splits.items(), (task.train, task.validation, task.test)
+    ):
+      self.assertLen(clients.client_ids, number)
+      for client_id in clients.client_ids:
+        self.assertStartsWith(client_id, f'{name}_')
+        x, y = clients.load_client(client_id)
+        found = np.linalg.lstsq(x, y, rcond=None)[0][:, 0]
+        np.testing.assert_allclose(
+          found, drawn.representation @ drawn.head(client_id), atol=0.006
+        )
 
   def test_more_components_than_features(self):
     with self.assertRaisesRegex(errors.InputError, 'num_components .*30'):

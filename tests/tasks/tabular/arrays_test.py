@@ -27,8 +27,8 @@ class ArraysTest(temporary_folders.TestCase):
       return rng.normal(size=n)
     return rng.integers(0, 5, n)
 
-  def _create(self, **options):
-    return arrays.create_task(seed=0, data_dir=str(self.folder), **options)
+  def _create(self, seed=0, **options):
+    return arrays.create_task(seed=seed, data_dir=str(self.folder), **options)
 
   def test_classification(self):
     self._save_clients()
@@ -40,6 +40,17 @@ class ArraysTest(temporary_folders.TestCase):
     weights = task.create_model().initial_weights[0]
     self.assertEqual([w.shape for w in weights[::2]], [(12, 8), (8, 7)])
     usable_tasks.check(task)
+
+  def test_the_seed_is_of_held_out_clients_and_weights(self):
+    self._save_clients(num_clients=40)
+    first, again, other = (
+      (task.test.client_ids, task.create_model().initial_weights[0][0])
+      for task in map(self._create, (0, 0, 1))
+    )
+    self.assertEqual(first[0], again[0])
+    self.assertNotEqual(first[0], other[0])
+    np.testing.assert_array_equal(first[1], again[1])
+    self.assertGreater(np.abs(first[1] - other[1]).max(), 1e-3)
 
   def test_features_are_flattened_in_order_and_not_scaled(self):
     self._save_clients(num_clients=3)
@@ -74,6 +85,16 @@ class ArraysTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(errors.InputError, r'left out .*, got \(7,\)'):
       self._create(hidden_units=(7,))
 
+  @parameterized.parameters(
+    ((16, 16, 4), True), ((15, 40, 4), False), ((16, 16, 5), False)
+  )
+  def test_which_pictures_have_one(self, shape, expected):
+    for i in range(4):
+      self._save(f'c{i}', np.ones([2, *shape], np.uint8), np.array([0, 1]))
+    self.assertEqual(
+      'by a convolutional network' in self._create().description, expected
+    )
+
   def test_a_convolutional_network_for_grey_pictures_on_request(self):
     self._save_clients()
     x, _ = self._create(model='cnn').train.load_client('c2')
@@ -94,6 +115,7 @@ class ArraysTest(temporary_folders.TestCase):
     for i in range(3):
       self._save(f'c{i}', np.ones([4, 2]), np.ones([4, 3]))
     task = self._create(hidden_units=())
+    self.assertEndsWith(task.description, '; regression, 3 targets')
     self.assertEqual(
       [w.shape for w in task.create_model().initial_weights[0]], [(2, 3), (3,)]
     )
@@ -258,6 +280,7 @@ class ArraysTest(temporary_folders.TestCase):
         self._create()
     for num_classes in (0, 3):
       task = self._create(kind='classification', num_classes=num_classes)
+      self.assertIn('; features float64[2] of 0 to 1;', task.description)
       self.assertEqual(task.metric, 'accuracy')
       _, y = task.train.load_client(task.train.client_ids[0])
       np.testing.assert_array_equal(y, [0, 1, 2])
@@ -308,6 +331,8 @@ class ArraysTest(temporary_folders.TestCase):
     )
     self.assertRegex(task.warnings[0], 'test data of clients, have .* of 2,')
     usable_tasks.check(task)
+    task = self._create(validation_fraction=0.0)
+    self.assertEmpty(task.validation.client_ids)
 
   def test_own_test_data_are_prepared_alike(self):
     self._save_own_test()
