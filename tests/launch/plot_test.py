@@ -199,6 +199,7 @@ class PlotTest(temporary_folders.TestCase):
       ],
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)
+    self.assertNotIn('Not evaluated', out)
     for name in ('methods.md', 'methods.tex'):
       self.assertIn(
         '4 of 8 runs of the sweep are not finished, so left out: FedAvg, '

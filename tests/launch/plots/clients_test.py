@@ -252,11 +252,14 @@ class PlotWorkdirTest(parameterized.TestCase):
   @parameterized.parameters(1, 3)
   def test_a_column_a_target_and_a_row_a_round(self, count):
     (run, *_) = _runs(targets=_TARGETS[:count])
-    figures = transfer.plot_workdir_transfer(run.transfer, 'c4')
+    scores = [s._replace(high=s.mean + 0.02) for s in run.transfer]
+    scores.sort(key=lambda s: -s.round)
+    figures = transfer.plot_workdir_transfer(scores, 'c4')
     self.assertEqual(
       list(figures), ['transfer_accuracy', 'transfer_perplexity']
     )
     figure = figures['transfer_accuracy']
+    self.assertIn('95 % intervals', figure.get_suptitle().replace('\n', ' '))
     self.assertEqual(
       [axis.get_title('left').replace('\n', ' ') for axis in figure.axes],
       [f'{t}, round {n}' for n in (3, 6) for t in _TARGETS[:count]],
@@ -271,7 +274,7 @@ class PlotWorkdirTest(parameterized.TestCase):
       (bars,) = points.lines[2]
       ends = [path.vertices[:, 1] for path in bars.get_paths()]
       np.testing.assert_allclose(
-        np.array(ends, float), ys[:, None] + [[-0.01, 0.01]]
+        np.array(ends, float), ys[:, None] + [[-0.01, 0.02]]
       )
     drawn_figures.check_fits(self, figure)
 
@@ -284,5 +287,7 @@ class PlotWorkdirTest(parameterized.TestCase):
       for s in run.transfer
     ]
     figures = transfer.plot_workdir_transfer(scores, 'c4')
-    (axis,) = figures['transfer_accuracy'].axes
+    figure = figures['transfer_accuracy']
+    self.assertNotIn('intervals', figure.get_suptitle())
+    (axis,) = figure.axes
     self.assertLen(axis.containers, 1)

@@ -96,6 +96,39 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
         }
       self.assertEqual(rounds, dict.fromkeys(values, "run's model"))
 
+  def test_what_a_reader_must_know_is_told(self):
+    runs = [fake_runs.make_run(a) for a in ('fed_avg', 'fed_fish', 'fed_per')]
+    runs[1] = dataclasses.replace(runs[1], diverged_round=4)
+    runs[1].config['batch_size'] = 8
+    runs[2] = dataclasses.replace(runs[2], judged_by='personalized')
+    workdirs = [fake_runs.write_run(r, self._runs / r.algorithm) for r in runs]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs(
+        workdirs,
+        self._output,
+        metric='train/loss',
+        setting='of one seed',
+        notes=['A note.'],
+        bare=True,
+      )
+    first, second, *_ = out.getvalue().splitlines()
+    self.assertRegex(
+      first, 'judged differently, by .* fine-tuning, .*: FedPer, .*Shown is '
+    )
+    self.assertEqual(second, 'Diverged in round 4: FedFish, batch size 8.')
+    table = (self._output / 'methods.md').read_text(encoding='utf-8')
+    self.assertIn('\nA note.\nNot compared: FedFish, batch size 8 with', table)
+    self.assertRegex(table, r'\| Method +\| +Training loss \|\n')
+    with open(self._output / 'methods.csv', encoding='utf-8') as file:
+      metrics = {row['metric'] for row in csv.DictReader(file)}
+    self.assertIn('train/loss', metrics)
+    captions = (self._output / 'captions.txt').read_text(encoding='utf-8')
+    self.assertIn(
+      'train_loss_by_round\nLoss, training clients (digits, of one seed).',
+      captions,
+    )
+
   def test_tables_are_written_even_if_plots_fail(self):
     with mock.patch.object(
       catalogue,

@@ -144,12 +144,7 @@ def to_run(fake):
     fake.config,
     _make_summary(fake) if fake.is_finished else {},
   )
-  about |= make_label(
-    fake.config,
-    metric=fake.metric,
-    judged_by=fake.judged_by,
-    higher=fake.higher_is_better,
-  )
+  about |= _label(fake)
   about['synthetic'] = fake.synthetic
   if fake.synthetic:
     about['task'] = f'{fake.synthetic}, task {name}'
@@ -171,6 +166,15 @@ def to_run(fake):
   )
 
 
+def _label(fake):
+  return make_label(
+    fake.config,
+    metric=fake.metric,
+    judged_by=fake.judged_by,
+    higher=fake.higher_is_better,
+  )
+
+
 def _make_summary(fake):
   """Returns the summary.json of a finished run."""
   diverged = {'status': 'finished'}
@@ -181,7 +185,7 @@ def _make_summary(fake):
     **diverged,
     'rounds': fake.config['rounds'],
     'model_round': fake.config['rounds'],
-    'label': make_label(fake.config),
+    'label': _label(fake),
     'final': {},
     'test': {n.removeprefix('test/'): v for n, v in fake.values.items()},
     'totals': {},

@@ -3,6 +3,7 @@
 """Tests of the panels of FedFish's figures."""
 
 import dataclasses
+import itertools
 
 from launch.results import settings
 from research.fedfish import barrier_panels
@@ -89,6 +90,16 @@ class PlotTransferTest(absltest.TestCase):
       titles,
       [f'{target}, round {at}' for at in ('R/2', 'R') for target in _TARGETS],
     )
+    entries = {
+      text.get_text(): line
+      for legend in figure.legends
+      for text, line in zip(legend.get_texts(), legend.legend_handles)
+    }
+    colors = [entries[name].get_color() for name in ('FedAvg', 'FedFish')]
+    styles = [
+      entries[f'{n} local epoch{s}'].get_linestyle()
+      for n, s in ((1, ''), (16, 's'))
+    ]
     for i, axis in enumerate(figure.axes):
       score = 0.005 + (0.05 if i < 3 else 0.1)
       expected = [
@@ -103,6 +114,14 @@ class PlotTransferTest(absltest.TestCase):
         [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()],
         2 * 0.01 / np.sqrt(2),
       )
+      lines = [container.lines[0] for container in axis.containers]
+      looks = [(line.get_color(), line.get_linestyle()) for line in lines]
+      self.assertEqual(looks, list(itertools.product(colors, styles)))
+      self.assertEqual(
+        [tick.get_text() for tick in axis.get_xticklabels()],
+        ['0 %', '25 %', '50 %'],
+      )
+    self.assertEndsWith(figure.axes[0].get_ylabel().split(',')[-1], 'half')
     self.assertIn('2 seeds', caption)
     self.assertIn('c4 to cc_news: 20 clients (3 too small).', caption)
     drawn_figures.check_fits(self, figure)
