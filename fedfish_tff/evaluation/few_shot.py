@@ -12,6 +12,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import round_evaluation
 from fedfish_tff.evaluation import scorer_inputs
@@ -69,9 +70,15 @@ class FewShotEvaluation:
       weights: The weights to fine-tune and score.
       clients: The clients. Those with fewer than two examples are left out;
         with fractions other than 0 and 0.5, also those with fewer than
-        `datasets.MIN_FEW_SHOT_EXAMPLES`.
+        `datasets.MIN_FEW_SHOT_EXAMPLES`, or with a share of less than one
+        example.
       fraction: The share of the examples to fine-tune on, in [0, 0.5].
     """
+    errors.check_range('fraction', fraction, least=0, most=0.5)
+    if fraction and self._spec is None:
+      raise errors.InputError(
+        f'fraction must be 0 without a fine_tune_spec, got {fraction}.'
+      )
     evaluate = (
       self._computations.fine_tuned
       if fraction
@@ -85,7 +92,8 @@ class FewShotEvaluation:
       client = scorer_inputs.plan_whole_client(
         clients, client_id, batch_size=self._eval_batch_size
       )
-      if datasets.count_examples(client.examples) < fewest:
+      total = datasets.count_examples(client.examples)
+      if total < fewest or (fraction and int(fraction * total) < 1):
         return None
       scored.append(client_id)
       return scorer_inputs.split_client(

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.evaluation import client_scorer
@@ -97,8 +98,8 @@ class OwnDataEvaluation:
       process: The process, which may keep states of clients.
       computations: The computations of its model and local training.
       train: The clients to score, with the data that they tune on.
-      test: The data that they are scored on, under the same ids; clients
-        without examples there are left out.
+      test: The data that they are scored on, under the same ids, of one client
+        at least; clients without examples there are left out.
       tuning_spec: The batches and epochs of the fine-tuning; None for none.
       eval_batch_size: The number of examples per batch in evaluation.
       higher_is_better: The metrics to return, each with whether a higher value
@@ -124,6 +125,12 @@ class OwnDataEvaluation:
     if tuning_spec is not None:
       groups[f'{prefix}_fine_tuned'] = 'tuned_own_models'
     self._scorers = groups
+    if not self.client_ids:
+      raise errors.InputError(
+        'test must have a client of train, such as '
+        f'{train.client_ids[0]!r}, got others, such as '
+        f'{test.client_ids[0]!r}.'
+      )
 
   @property
   def groups(self) -> tuple[str, ...]:
@@ -185,6 +192,9 @@ class OwnDataEvaluation:
 
     The arguments are those of `__call__`.
     """
+    groups = groups or self.groups
+    for group in groups:
+      errors.check_member('group', group, self.groups)
     weights = self._process.get_model_weights(state)
     sent = state if self._has_states else weights
     client_ids = self.client_ids
@@ -196,7 +206,6 @@ class OwnDataEvaluation:
         client['state'] = next(states)
       return client
 
-    groups = groups or self.groups
     names = [self._scorers[group] for group in groups]
     scores = client_scorer.score_models(
       [

@@ -5,6 +5,7 @@
 from unittest import mock
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff.client_work import local_training
 from fedfish_tff.evaluation import few_shot
 from fedfish_tff.evaluation import round_evaluation
@@ -35,18 +36,20 @@ def _clients():
   )
 
 
-def _evaluate(model, rate, weights, clients):
+def _evaluate(
+  model, rate, weights, clients, *, fractions=_FRACTIONS, spec=_SPEC
+):
   """Returns the scores by fraction."""
   training = local_training.build_local_training(
     model, tff.learning.optimizers.build_sgdm(rate)
   )
   evaluate = few_shot.FewShotEvaluation(
     round_evaluation.SharedComputations(model, lambda: training),
-    fine_tune_spec=_SPEC,
+    fine_tune_spec=spec,
     eval_batch_size=2,
     seed=_SEED,
   )
-  return {f: evaluate(weights, clients, f) for f in _FRACTIONS}
+  return {f: evaluate(weights, clients, f) for f in fractions}
 
 
 def _bigram_model():
@@ -76,8 +79,8 @@ class FewShotEvaluationTest(absltest.TestCase):
     self._arrays = softmax_regression.initial_weights()
     self._weights = softmax_regression.model_weights(*self._arrays)
 
-  def _score(self, clients, rate=softmax_regression.LEARNING_RATE):
-    return _evaluate(self._model, rate, self._weights, clients)
+  def _score(self, clients, rate=softmax_regression.LEARNING_RATE, **options):
+    return _evaluate(self._model, rate, self._weights, clients, **options)
 
   def test_scores_follow_numpy(self):
     data = _clients()
@@ -135,6 +138,20 @@ class FewShotEvaluationTest(absltest.TestCase):
   def test_no_client_is_large_enough(self):
     for scores in self._score(_clients().select(['d'])).values():
       self.assertEqual(scores, ({}, {}))
+
+  def test_a_share_of_no_example_is_not_scored(self):
+    """With a tenth, only `b` of 12 examples has one to fine-tune on."""
+    scores = self._score(_clients(), fractions=[0.1])
+    self.assertEqual(list(scores[0.1].per_client), ['b'])
+
+  def test_bad_fractions(self):
+    for fraction, message in (
+      (0.6, 'fraction must be a number from 0 to 0.5, got 0.6'),
+      (float('nan'), 'fraction must be .*got nan'),
+      (0.25, 'must be 0 without a fine_tune_spec, got 0.25'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        self._score(_clients(), fractions=[fraction], spec=None)
 
   def test_all_shares_are_scored_on_one_half(self):
     """Fine-tuning that changes nothing leaves every score as it is."""

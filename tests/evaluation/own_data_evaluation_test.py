@@ -6,6 +6,7 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff.evaluation import own_data_evaluation
 from fedfish_tff.evaluation import round_evaluation
 from tests import tolerance
@@ -58,9 +59,6 @@ def _evaluation(has_states, *, epochs=_EPOCHS, **options):
     _process(has_states),
     _computations(has_states),
     train=datasets.InMemoryClientData({c: t for c, (t, _) in clients.items()}),
-    test=datasets.InMemoryClientData(
-      {c: t for c, (_, t) in clients.items() if len(t[0])}
-    ),
     # All examples in one batch: no order.
     tuning_spec=(
       datasets.BatchSpec(batch_size=10, epochs=epochs) if epochs else None
@@ -68,7 +66,13 @@ def _evaluation(has_states, *, epochs=_EPOCHS, **options):
     eval_batch_size=4,
     higher_is_better={'loss': False, 'accuracy': True},
     seed=0,
-    **{'own_models': has_states, **options},
+    **{
+      'own_models': has_states,
+      'test': datasets.InMemoryClientData(
+        {c: t for c, (_, t) in clients.items() if len(t[0])}
+      ),
+      **options,
+    },
   )
 
 
@@ -166,6 +170,15 @@ class OwnDataEvaluationTest(absltest.TestCase):
     found = own_data_evaluation.own_models(process, state, 'abc', load)
     for name, model in zip('abc', found, strict=True):
       tolerance.assert_all_close(model.trainable, weights_of(name))
+
+  def test_bad_arguments(self):
+    others = datasets.InMemoryClientData({'z': _clients()['a'][1]})
+    with self.assertRaisesRegex(errors.InputError, "as 'a', got others.*'z'"):
+      _evaluation(True, test=others)
+    with self.assertRaisesRegex(
+      errors.InputError, 'group must be one of own_g'
+    ):
+      _evaluation(False)(None, groups=['own'])
 
   def test_a_diverged_client_leaves_no_mean(self):
     process = _process(True)
