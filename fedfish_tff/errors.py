@@ -12,12 +12,17 @@ import numbers
 import re
 from typing import Any
 
-# TensorFlow's message of a failed `tf.debugging.Assert` in a graph: the node,
-# then the assertion's texts and values in brackets. The cohort context puts the
-# client first.
+# The cohort context puts the client before TensorFlow's message.
+_CLIENT = r'(?:Client (?P<position>\d+) of \d+: .*?)?'
+# The message of a failed `tf.debugging.Assert` in a graph: the node, then the
+# assertion's texts and values in brackets.
 _FAILED_CHECK = re.compile(
-  r'(?:Client (?P<position>\d+) of \d+: .*?)?'
-  r'assertion failed: (?P<parts>(?:\[[^\]]*\] ?)+)',
+  _CLIENT + r'assertion failed: (?P<parts>(?:\[[^\]]*\] ?)+)', re.DOTALL
+)
+# The message of the cross-entropy on CPUs.
+_WRONG_LABEL = re.compile(
+  _CLIENT + r'Received a label value of (?P<label>-?\d+) which is outside the '
+  r'valid range of \[0, (?P<classes>\d+)\)',
   re.DOTALL,
 )
 
@@ -199,6 +204,32 @@ def describe_failed_check(
   text = ' '.join(
     part.strip() for part in re.findall(r'\[([^\]]*)\]', match['parts'])
   )
+  # TensorFlow escapes apostrophes.
+  return _of_client(match, text.replace("\\'", "'"), client_ids)
+
+
+def describe_wrong_label(
+  error: BaseException, client_ids: Sequence[str] = ()
+) -> str | None:
+  """Returns the message for a label that is none of a classifier's classes.
+
+  The arguments are those of `describe_failed_check`.
+
+  Returns:
+    The message; None if the error is another one.
+  """
+  match = _WRONG_LABEL.search(str(error))
+  if match is None:
+    return None
+  last = int(match['classes']) - 1
+  text = f'Labels must be from 0 to {last}, got {match["label"]}.'
+  return _of_client(match, text, client_ids)
+
+
+def _of_client(
+  match: re.Match[str], text: str, client_ids: Sequence[str]
+) -> str:
+  """Returns a message with the client that the context reports, if any."""
   position = int(match['position'] or 0)
   if 0 < position <= len(client_ids):
     text = f'Client {client_ids[position - 1]}: {text}'

@@ -187,6 +187,12 @@ class DescribeFailedCheckTest(absltest.TestCase):
         f'{start}The number is 5 and 0 was expected.',
       )
 
+  def test_apostrophes_are_not_escaped(self):
+    error = tf.errors.InvalidArgumentError(
+      None, None, r'assertion failed: [A client\'s data] [2]'
+    )
+    self.assertEqual(errors.describe_failed_check(error), "A client's data 2")
+
   def test_other_errors_are_none(self):
     for error in (
       ValueError('wrong'),
@@ -195,3 +201,4 @@ class DescribeFailedCheckTest(absltest.TestCase):
       ),
     ):
       self.assertIsNone(errors.describe_failed_check(error))
+      self.assertIsNone(errors.describe_wrong_label(error))

@@ -151,13 +151,18 @@ class ClientScorer:
 
   def score_group(self, sent: Any, clients: Sequence[ClientInput]) -> Any:
     """Returns <per_client, total> of one group, sums that add up as the total."""
-    return self._scores(
-      sent,
-      [
-        collections.OrderedDict((name, client[name]) for name in self._names)
-        for client in clients
-      ],
-    )
+    inputs = [
+      collections.OrderedDict((name, client[name]) for name in self._names)
+      for client in clients
+    ]
+    try:
+      return self._scores(sent, inputs)
+    except Exception as error:
+      ids = [getattr(client['test'], 'client_id', '') for client in clients]
+      text = errors.describe_wrong_label(error, ids if all(ids) else ())
+      if text is None:
+        raise
+      raise errors.InputError(text) from error
 
 
 def score_models(

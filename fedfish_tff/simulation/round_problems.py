@@ -60,7 +60,7 @@ def training_weights(
 
 @contextlib.contextmanager
 def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
-  """Raises InputError if a check inside a computation fails.
+  """Raises InputError if a check inside a computation fails, or a label is wrong.
 
   Args:
     cohort: The clients of the computation, in the order that the check counts.
@@ -68,7 +68,10 @@ def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
   try:
     yield
   except Exception as error:
-    text = errors.describe_failed_check(error, [c.client_id for c in cohort])
+    client_ids = [client.client_id for client in cohort]
+    text = errors.describe_failed_check(
+      error, client_ids
+    ) or errors.describe_wrong_label(error, client_ids)
     if text is None:
       raise
     raise errors.InputError(text) from error

@@ -128,6 +128,15 @@ class ClientScorerTest(ScorerTestCase):
       _scorer('functional')(_start('functional'), [])
 
   @parameterized.parameters('functional', 'keras')
+  def test_a_label_outside_of_the_classes_is_bad_input(self, name):
+    x, _ = _CLIENTS[0]
+    wrong = x, np.full(len(x), softmax_regression.NUM_CLASSES)
+    with self.assertRaisesRegex(
+      errors.InputError, '^Labels .* 0 to 3, got 4.$'
+    ):
+      _scorer(name)(_start(name), _chunks([_CLIENTS[1], wrong], 2))
+
+  @parameterized.parameters('functional', 'keras')
   def test_runs_as_graphs(self, name):
     context = contexts.create_context()
     with tff.framework.get_context_stack().install(context):

@@ -9,6 +9,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import client_data
+from fedfish_tff.models import dense
 from fedfish_tff.models import feature_map
 from fedfish_tff.simulation import round_hooks
 from fedfish_tff.simulation import round_problems
@@ -18,6 +19,7 @@ from tests import row_callback
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 _FEATURES, _CLASSES = 4, 3
 _NUMBER = 3
@@ -140,6 +142,28 @@ class Fed3RTest(absltest.TestCase):
       str(caught.exception),
       'Client b: The labels of a batch must be from 0 to 2, got labels from 0 to '
       '7 with 3 classes.',
+    )
+
+
+class ClassifierTest(absltest.TestCase):
+  def test_a_label_outside_of_the_classes_is_bad_input(self):
+    model = dense.create_mlp_classifier(
+      num_features=_FEATURES, num_classes=_CLASSES, hidden_units=[], seed=0
+    )
+    wrong = (np.zeros([2, _FEATURES], np.float32), np.array([0, 3], np.int32))
+    with self.assertRaises(errors.InputError) as caught:
+      training_loop.run_training(
+        algorithms.build_fed_avg(
+          model, tff.learning.optimizers.build_sgdm(0.1)
+        ),
+        train_data=_clients(b=wrong),
+        participation=_everyone,
+        batch_spec=batches.BatchSpec(batch_size=2),
+        seed=0,
+        rounds=1,
+      )
+    self.assertEqual(
+      str(caught.exception), 'Client b: Labels must be from 0 to 2, got 3.'
     )
 
 
