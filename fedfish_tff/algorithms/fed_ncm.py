@@ -8,6 +8,7 @@ Fed3R: clients send sums of features by class, but no products of features.
 """
 
 from fedfish_tff import choices
+from fedfish_tff import errors
 from fedfish_tff.aggregators import sum_factories
 from fedfish_tff.algorithms import closed_form
 from fedfish_tff.algorithms import process
@@ -51,6 +52,7 @@ def build_fed_ncm(
   Returns:
     A process like that of `build_fed3r`, with the same model.
   """
+  errors.check_choice('distance', distance, choices.ClassDistance)
 
   def solve(statistics, hparams):
     del hparams  # There are none.

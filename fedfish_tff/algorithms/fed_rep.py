@@ -16,6 +16,7 @@ from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
+from fedfish_tff.models import model_partition
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -78,7 +79,7 @@ def build_fed_rep(
     ('body_epochs', body_epochs),
   ):
     errors.check_positive_integer(name, number)
-  head = tuple(map(bool, local_tensors))
+  head = model_partition.check_flags('local_tensors', local_tensors)
   body = tuple(not h for h in head)
   epochs = head_epochs + body_epochs
 

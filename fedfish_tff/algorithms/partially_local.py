@@ -88,7 +88,7 @@ def build_partially_local(
     untrained. So the server has no model that is ready to use; a user must
     train the local tensors on other data, for example with `local_training`.
   """
-  local_tensors = tuple(map(bool, local_tensors))
+  local_tensors = model_partition.check_flags('local_tensors', local_tensors)
   if local_statistics and not model_functions.has_statistics(model_fn):
     raise errors.InputError(
       'local_statistics must be False for a model whose training changes '

@@ -68,6 +68,7 @@ def fine_tuned_tensors(
   Returns:
     Whether each trainable tensor is trained.
   """
+  errors.check_choice('strategy', strategy, choices.FineTuning)
   total = len(tf.nest.flatten(model.initial_weights[0]))
   num_extractor = total - ridge_classifier.NUM_CLASSIFIER_TENSORS
   if strategy is choices.FineTuning.FT_FEAT and not num_extractor:
@@ -101,7 +102,7 @@ def partition_model(
   if start is not None:
     model = model_functions.with_weights(model, start)
   initial = tuple(map(np.asarray, tf.nest.flatten(model.initial_weights[0])))
-  trained = tuple(map(bool, trained))
+  trained = check_flags('trained', trained)
   if len(trained) != len(initial) or not any(trained):
     raise errors.InputError(
       'The trained tensors must be given by True or False for each of '
@@ -133,6 +134,22 @@ def partition_model(
       initial, tuple(tf.nest.flatten(non_trainable))
     ),
   )
+
+
+def check_flags(name: str, values: Sequence[bool]) -> tuple[bool, ...]:
+  """Returns True or False for each tensor as a tuple.
+
+  Names and numbers of tensors, which count as true, raise an InputError.
+
+  Args:
+    name: The argument's name, for the message.
+    values: The flags, of Python's or NumPy's type.
+  """
+  if not all(isinstance(value, (bool, np.bool_)) for value in values):
+    raise errors.unexpected(
+      name, values, 'True or False for each trainable tensor'
+    )
+  return tuple(map(bool, values))
 
 
 def split_tensors(

@@ -175,6 +175,7 @@ def _build_equations(
   gram: Any, moments: Any, bias: choices.RidgeBias
 ) -> tuple[Any, Any]:
   """Returns (A, b) of a kind of bias, from float64 sums in NumPy or a graph."""
+  errors.check_choice('bias', bias, choices.RidgeBias)
   if bias is choices.RidgeBias.REGULARIZED:
     return gram, moments
   matrix, right = gram[:-1, :-1], moments[:-1]

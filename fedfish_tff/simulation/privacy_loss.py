@@ -202,6 +202,7 @@ def _check(
 ) -> None:
   errors.check_range('delta', delta, above=0, below=1)
   errors.check_range('noise_multiplier', noise_multiplier, least=0)
+  errors.check_choice('accountant', accountant, choices.Accountant)
   if accountant is choices.Accountant.PLD and (
     0 < noise_multiplier < _LEAST_PLD_NOISE
   ):

@@ -3,6 +3,7 @@
 """The contract of closed-form methods, and FedNCM against NumPy."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from tests import closed_form_builders
@@ -177,6 +178,10 @@ class FedNcmTest(absltest.TestCase):
         _with_count(state, 1, count)
       ).trainable
       self.assertNotIn(1, np.argmax(100 * x @ kernel + bias, axis=1))
+
+  def test_a_distance_is_a_member(self):
+    with self.assertRaisesRegex(errors.InputError, "Distance, got 'cosine'"):
+      _build(distance='cosine')
 
   def test_products_of_features_do_not_travel(self):
     measured = simulation.measure_wire_bytes(_build())

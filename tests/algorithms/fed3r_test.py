@@ -516,6 +516,7 @@ class ProcessTest(parameterized.TestCase):
     for arguments, message in (
       (dict(num_classes=0), 'num_classes'),
       (dict(num_classes=2, regularization=-1.0), 'lambda .*-1.0'),
+      (dict(num_classes=2, bias='centered'), "RidgeBias, got 'centered'"),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         algorithms.build_fed3r(_IDENTITY, **arguments)

@@ -5,6 +5,7 @@
 import functools
 
 from fedfish_tff import algorithms
+from fedfish_tff import errors
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -98,3 +99,9 @@ class FedRepTest(rounds.TestCase):
     new = _build().initialize_client(state)
     with self.assertRaisesRegex(Exception, 'batches straddle epochs'):
       _build().next(state, [new], [straddling])
+
+  def test_names_of_tensors_are_no_flags(self):
+    with self.assertRaisesRegex(
+      errors.InputError, 'local_tensors must be True'
+    ):
+      _build(local='head')

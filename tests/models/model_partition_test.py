@@ -41,6 +41,10 @@ class FineTuningTest(absltest.TestCase):
     self.assertEqual(whole.download - probe.download, 4 * num_frozen)
     self.assertEqual(whole.upload - probe.upload, 4 * num_frozen)
 
+  def test_a_strategy_is_a_member(self):
+    with self.assertRaisesRegex(errors.InputError, "FineTuning, got 'FT-LP'"):
+      models.fine_tuned_tensors(_MODEL, 'FT-LP')
+
   def test_ft_feat_needs_an_extractor_with_weights(self):
     model = models.create_feature_classifier(
       models.create_identity_features(4), num_classes=3
@@ -67,6 +71,9 @@ class PartitionModelTest(absltest.TestCase):
   def test_bad_arguments(self):
     for trained in ((True,), (False,) * 4, (True,) * 5):
       with self.assertRaisesRegex(errors.InputError, 'each of 4 tensors'):
+        models.partition_model(_MODEL, trained)
+    for trained in ('head', _NAMES[:4], (0, 1, 2, 3)):
+      with self.assertRaisesRegex(errors.InputError, 'trained must be True or'):
         models.partition_model(_MODEL, trained)
     other = tff.learning.models.ModelWeights((np.zeros([2, 2]),) * 4, ())
     with self.assertRaisesRegex(errors.InputError, 'start from'):

@@ -210,6 +210,7 @@ class ArgumentsTest(parameterized.TestCase):
     ({'noise_multiplier': -1.0}, 'noise_multiplier must be .*0 or more'),
     ({'noise_multiplier': math.inf}, 'noise_multiplier must be'),
     ({'noise_multiplier': 0.001, 'accountant': _PLD}, '0.01 for .* pld'),
+    ({'accountant': 'rdp'}, "choices.Accountant, got 'rdp'"),
   )
   def test_out_of_range(self, changes, message):
     for build, own in (
