@@ -164,6 +164,12 @@ def _build(
   staleness_weight = staleness_weight or polynomial_staleness_weight()
 
   def client_update(bound, sent, staleness, dataset):
+    is_held = tf.debugging.Assert(
+      (staleness >= 0) & (staleness <= max_staleness),
+      [f'staleness must be from 0 to {max_staleness}, got', staleness],
+    )
+    with tf.control_dependencies([is_held]):
+      staleness = tf.identity(staleness)
     newest = sent.weights
     start = newest._replace(trainable=tuple(h[staleness] for h in sent.state))
     trained = local_training.train_locally(

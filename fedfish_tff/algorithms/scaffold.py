@@ -82,7 +82,7 @@ def build_scaffold(
     The process. A client's state is its control variate. A client with a delta
     or control variate that is not finite, or a delta too large to be summed, is
     left out of the round, counted, and keeps its state. A client without data
-    changes nothing.
+    changes nothing. With rate 0, option II keeps the control variates.
 
     A client's computation in a round depends on both control variates, which do
     not exist outside of a round. So `local_training` is that of
@@ -129,6 +129,8 @@ def build_scaffold(
         d / (tf.cast(trained.num_batches, d.dtype) * tf.cast(rate, d.dtype)) - c
         for d, c in zip(delta, correction)
       )
+      # Steps of rate 0 do not tell a gradient.
+      has_data &= rate > 0
     control = tuple(
       tf.where(has_data, new, old) for new, old in zip(control, own['control'])
     )

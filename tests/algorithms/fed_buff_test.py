@@ -175,6 +175,17 @@ class FedBuffTest(rounds.TestCase):
       *map(tf.nest.flatten, (before, run.state.global_model_weights))
     )
 
+  @parameterized.parameters(-1, _MOST + 1)
+  def test_models_that_are_not_held_are_refused(self, staleness):
+    run = rounds.Rounds(_build_fed_buff(), epochs=_EPOCHS)
+    run.clients = {'a': np.int32(staleness)}
+    with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+      run.run('a')
+    self.assertEqual(
+      errors.describe_failed_check(caught.exception, ['a']),
+      f'Client a: staleness must be from 0 to {_MOST}, got {staleness}',
+    )
+
   def test_bad_weights_of_staleness_are_refused(self):
     for build, name in (
       (lambda: algorithms.polynomial_staleness_weight(-1.0), 'exponent'),

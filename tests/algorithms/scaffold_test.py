@@ -248,6 +248,19 @@ class ScaffoldTest(rounds.TestCase):
         rounds.MODELS['functional'], optimizer, num_clients=4
       )
 
+  def test_a_rate_of_zero_changes_nothing(self):
+    process = algorithms.build_scaffold(
+      rounds.MODELS['functional'], rounds.sgd(0.0), num_clients=4
+    )
+    run = rounds.Rounds(process, epochs=_EPOCHS)
+    before = run.state
+    control = process.initialize_client(before)
+    metrics = run.run('ab')
+    self.assertEqual(metrics['client_work']['excluded_clients'], 0)
+    for client in 'ab':
+      self.assert_same(run.clients[client], control)
+    self.assert_same(run.state.client_work, before.client_work)
+
   @pytest.mark.thorough
   def test_a_delta_too_large_for_the_sum_leaves_its_client_out(self):
     run = _rounds('functional', 1, _NUM_EXAMPLES)
