@@ -68,6 +68,14 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
         for that on the count of clipped clients; by default from the time.
         Independent noise has no seed.
     """
+    errors.check_range('noise_multiplier', noise_multiplier, least=0)
+    errors.check_range('clip_norm', clip_norm, above=0)
+    errors.check_range('expected_clients', expected_clients, above=0)
+    if rounds_per_tree is not None:
+      errors.check_positive_integer('rounds_per_tree', rounds_per_tree)
+    if target_quantile is not None:
+      errors.check_range('target_quantile', target_quantile, least=0, most=1)
+      target_quantile = float(target_quantile)
     expected_clients = float(expected_clients)
     if (
       target_quantile is not None

@@ -30,6 +30,7 @@ import dataclasses
 from typing import Any
 
 from fedfish_tff import choices
+from fedfish_tff import errors
 from fedfish_tff import finite_checks
 from fedfish_tff.aggregators import matched_average
 from fedfish_tff.algorithms import client_state_process
@@ -127,6 +128,8 @@ def build_fed_ma(
     'average': choices.UnitAverage(average),
   }
   # Invalid arguments fail here, before any training.
+  errors.check_positive_integer('local_epochs', local_epochs)
+  errors.check_integer('seed', seed, least=0)
   matched_average.match_units(
     [np.zeros([1, 2])], np.random.default_rng(0), **matching
   )

@@ -52,7 +52,7 @@ def build_ridge_statistics(
     classes raises an error that says so. Where XLA compiles the computation
     there are no such errors, and that client is left out.
   """
-  errors.check_positive_integer('num_classes', num_classes)
+  errors.check_integer('num_classes', num_classes, least=2)
   errors.check_positive_integer('chunk_size', chunk_size)
   feature_map.check()
   if accumulator_dtype not in (tf.float32, tf.float64):

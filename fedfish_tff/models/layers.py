@@ -18,9 +18,14 @@ _MOST_WEIGHTS = 2**29
 
 
 def check_sizes(**sizes: Sequence[int]) -> None:
-  """Raises an InputError for a size that is not a positive integer."""
+  """Raises an InputError for a size that is not a positive integer.
+
+  A number of classes must be 2 or more: among fewer, all is predicted right.
+  """
   for name, values in sizes.items():
     for value in values:
+      if name == 'num_classes':
+        errors.check_integer(name, value, least=2)
       is_integer = isinstance(value, (int, np.integer))
       if not is_integer or isinstance(value, bool) or value < 1:
         raise errors.InputError(

@@ -53,7 +53,7 @@ def create_feature_classifier(
     are zero at first. Models of one feature map and number of classes have
     weights of one type, whatever their temperature.
   """
-  errors.check_positive_integer('num_classes', num_classes)
+  errors.check_integer('num_classes', num_classes, least=2)
   feature_map.check()
   errors.check_range('temperature', temperature, above=0)
 

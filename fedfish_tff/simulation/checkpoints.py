@@ -267,8 +267,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     if found != expected:
       raise errors.InputError(
         f'The checkpoint {path} holds other tensors than the run: '
-        f'{_first_difference(found, expected)}; it was written by another '
-        'version of the code.'
+        f'{_first_difference(found, expected)}; it is of another model or '
+        'method, or of another version of the code.'
       )
 
 

@@ -3,9 +3,11 @@
 """Prefetching of the next round's cohort while a round computes."""
 
 from collections.abc import Sequence
+from collections.abc import Set
 from concurrent import futures
 import threading
 
+from fedfish_tff import errors
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
 from fedfish_tff.simulation import participation as participation_lib
@@ -89,7 +91,14 @@ class CohortPrefetcher:
 
   def _load(self, round_number: int) -> Cohort:
     cohort = []
-    for client_id in self._participation(round_number):
+    client_ids = self._participation(round_number)
+    if isinstance(client_ids, Set):
+      raise errors.unexpected(
+        f'The cohort of round {round_number}',
+        client_ids,
+        "a sequence of clients' ids, since their order decides the rounding",
+      )
+    for client_id in client_ids:
       if self._stopped.is_set():
         raise futures.CancelledError()
       cohort.append(

@@ -48,6 +48,8 @@ class EarlyStopping(hooks.Hook):
         best one before them after which the run stops; 0 for never.
       min_delta: The gain that an evaluation must exceed to reset `patience`.
     """
+    errors.check_integer('patience', patience, least=0)
+    errors.check_range('min_delta', min_delta, least=0)
     self.column = column
     self.best_round: int | None = None
     self._higher_is_better = higher_is_better

@@ -101,6 +101,23 @@ class PrivateMeanTest(parameterized.TestCase):
     ):
       _create(1.0, 0.5, expected_clients=10, target_quantile=0.5)
 
+  @parameterized.parameters(
+    dict(noise_multiplier=-1.0),
+    dict(noise_multiplier=np.nan),
+    dict(clip_norm=0.0),
+    dict(clip_norm=np.inf),
+    dict(expected_clients=0),
+    dict(target_quantile=1.5),
+    dict(rounds_per_tree=0),
+  )
+  def test_bad_arguments(self, **changes):
+    usual = dict(noise_multiplier=0.0, clip_norm=1.0, expected_clients=2)
+    ((name, value),) = changes.items()
+    with self.assertRaisesRegex(
+      errors.InputError, f'{name} must .*got {value}'
+    ):
+      aggregators.PrivateMeanFactory(**(usual | changes))
+
 
 class TreeTest(parameterized.TestCase):
   def test_noise_of_the_sum_of_rounds_grows_as_their_logarithm(self):

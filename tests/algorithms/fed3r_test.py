@@ -514,7 +514,7 @@ class ProcessTest(parameterized.TestCase):
 
   def test_bad_arguments(self):
     for arguments, message in (
-      (dict(num_classes=0), 'num_classes'),
+      (dict(num_classes=1), 'num_classes must be .* least 2, got 1'),
       (dict(num_classes=2, regularization=-1.0), 'lambda .*-1.0'),
       (dict(num_classes=2, bias='centered'), "RidgeBias, got 'centered'"),
     ):

@@ -8,6 +8,7 @@ from unittest import mock
 from fedfish_tff import aggregators
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from tasks import networks
@@ -155,6 +156,18 @@ def _predict(model, weights, x):
   return np.asarray(
     model.predict_on_batch((tuple(weights), ()), x, training=False)
   )
+
+
+class ArgumentsTest(absltest.TestCase):
+  def test_out_of_range(self):
+    usual = {'widths': _WIDTHS, 'seed': _SEED, 'local_epochs': _EPOCHS}
+    for name, value in (('local_epochs', 0), ('seed', -1)):
+      with self.assertRaisesRegex(errors.InputError, f'{name} .*got {value}'):
+        algorithms.build_fed_ma(
+          _create_mlp,
+          tff.learning.optimizers.build_sgdm(_RATE),
+          **(usual | {name: value}),
+        )
 
 
 class LimitsTest(parameterized.TestCase):

@@ -155,6 +155,9 @@ class ContractTest(parameterized.TestCase):
       value = (8, 0) if size == 'hidden_units' else 0
       with self.assertRaisesRegex(errors.InputError, f'{size} .*got 0'):
         _create(name, **{size: value})
+    if 'num_classes' in options:
+      with self.assertRaisesRegex(errors.InputError, 'least 2, got 1'):
+        _create(name, num_classes=1)
     if 'input_shape' in options:
       for shape, message in (
         ((28, 28, 0), 'positive.*0'),

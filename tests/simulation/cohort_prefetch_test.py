@@ -115,6 +115,11 @@ class CohortPrefetcherTest(absltest.TestCase):
       prefetcher.load(2)
     self.assertEmpty(_threads())
 
+  def test_a_cohort_has_an_order(self):
+    with self._prefetcher(lambda _: {'a', 'b'}) as prefetcher:
+      with self.assertRaisesRegex(errors.InputError, 'round 2 must be a seq'):
+        prefetcher.load(2)
+
   def test_stops_after_the_client_that_is_being_read(self):
     self.data = _WatchedData(held_read=4)
     with self.assertRaises(KeyboardInterrupt):

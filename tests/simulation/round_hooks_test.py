@@ -197,6 +197,14 @@ class EarlyStoppingTest(absltest.TestCase):
     self.assertIsNone(stopping.reason)
     self.assertEqual(stopping.best_round, 0)
 
+  def test_bad_arguments(self):
+    for changes in ({'patience': -1}, {'min_delta': float('nan')}):
+      ((name, value),) = changes.items()
+      with self.assertRaisesRegex(errors.InputError, f'{name} .*got {value}'):
+        early_stopping.EarlyStopping(
+          _COLUMN, **({'higher_is_better': True, 'patience': 1} | changes)
+        )
+
   def test_a_column_that_does_not_exist(self):
     stopping = early_stopping.EarlyStopping(
       'eval/global/los', higher_is_better=True, patience=0
