@@ -24,23 +24,22 @@ _RUN = 'run'
 
 
 def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
-  """Writes tables, by their paths in workdirs, and their digests atomically."""
-  for folder in {path.parent for path in tables}:
-    digests = folder / FILE_NAME
-    try:
-      found = _read_digests(digests)
-    except errors.InputError:  # A damaged file is replaced.
-      found = {}
-    run = _digests_of_run(folder)
-    if found.get(_RUN) != run:
-      found = {_RUN: run}
-    for path, content in tables.items():
-      if path.parent == folder:
-        simulation.write_atomically(path, content)
-        found[path.name] = hashlib.sha256(content).hexdigest()
-    simulation.write_atomically(
-      digests, json.dumps(checked_json.add_checksum(found), indent=1).encode()
-    )
+  """Writes tables of one folder, by their paths, and their digests atomically."""
+  (folder,) = {path.parent for path in tables}
+  digests = folder / FILE_NAME
+  try:
+    found = _read_digests(digests)
+  except errors.InputError:  # A damaged file is replaced.
+    found = {}
+  run = _digests_of_run(folder)
+  if found.get(_RUN) != run:
+    found = {_RUN: run}
+  for path, content in tables.items():
+    simulation.write_atomically(path, content)
+    found[path.name] = hashlib.sha256(content).hexdigest()
+  simulation.write_atomically(
+    digests, json.dumps(checked_json.add_checksum(found), indent=1).encode()
+  )
 
 
 def read_table(

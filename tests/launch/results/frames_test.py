@@ -182,3 +182,11 @@ class CheckedTablesTest(temporary_folders.TestCase):
   def test_a_table_from_elsewhere_is_taken(self):
     self.path.write_bytes(_CONTENT)
     self.assertEqual(checked_tables.read_table(self.path, ['round']), _ROWS)
+
+  def test_what_is_not_finite_has_diverged_and_is_not_missing(self):
+    self.path.write_bytes(b'client_id,score\na,0.5\nb,\nc,nan\nd,-inf\n')
+    found = checked_tables.read_frame(self.path, {'client_id': str})
+    np.testing.assert_array_equal(found['score'], [0.5, np.nan, np.inf, np.inf])
+    self.path.write_bytes(b'client_id,score\n')
+    found = checked_tables.read_frame(self.path, {'client_id': str})
+    self.assertEqual(list(found), ['client_id'])
