@@ -176,6 +176,7 @@ class SweepPageTest(temporary_folders.TestCase):
     folder, found = fake_sweeps.write_results(self, runs, [])
     names = [
       'a/barrier_accuracy',
+      'a/csb_accuracy_by_round',
       'a/eval_global_accuracy_by_bytes',
       'a/eval_global_accuracy_by_round',
       'b/eval_global_accuracy_by_round',
@@ -193,18 +194,20 @@ class SweepPageTest(temporary_folders.TestCase):
     )
     page = _Page(page.read_text())
     self.assertNotIn(('details', {'open': None}), page.tags)
-    self.assertIn('plots/a: 2 more', page.text)
+    self.assertIn('plots/a: 3 more', page.text)
+    self.assertNotIn('Synthetic data', page.text)
     shown = [
       attrs.get('alt', tag)
       for tag, attrs in page.tags
       if tag in ('img', 'details')
     ]
     self.assertEqual(
-      shown[:6],
+      shown[:7],
       [
         'plots/a/eval_global_accuracy_by_round.png',
         'details',
         'plots/a/eval_global_accuracy_by_bytes.png',
+        'plots/a/csb_accuracy_by_round.png',
         'plots/a/barrier_accuracy.png',
         'details',
         'plots/b/eval_global_accuracy_by_round.png',
