@@ -140,6 +140,10 @@ class PlotTransferTest(absltest.TestCase):
     self.assertEqual(
       figure.axes[0].get_title('left').split(), 'c4 to c4, round R/2'.split()
     )
+    (legend,) = figure.legends
+    self.assertEqual(
+      [text.get_text() for text in legend.get_texts()], ['FedAvg', 'FedFish']
+    )
     self.assertIn('1 to 2 seeds', caption)
     drawn_figures.check_fits(self, figure)
 
