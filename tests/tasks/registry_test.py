@@ -15,7 +15,12 @@ from tests import usable_tasks
 from absl.testing import parameterized
 import numpy as np
 
-_RANDOM_START = ('digits', 'linear_representation', 'toy_regression')
+_RANDOM_START = (
+  'digits',
+  'digits_shards',
+  'linear_representation',
+  'toy_regression',
+)
 _EMBEDDED = (*_RANDOM_START, 'generated_features')
 
 
