@@ -32,8 +32,8 @@ The files of --output_dir, as far as the workdirs have the data, are:
     workdirs, which launch.evaluate writes
   methods.md, methods.tex: a row per method, mean and deviation over seeds, of
     the scores on test clients that judge the runs, their worst tenth and the
-    personalised score. Unfinished runs have no results; a note counts those of a
-    sweep by method. Bold is the best mean of a column if p_holm < 0.05 for its
+    personalised score. Unfinished runs have no results; notes of tables and
+    figures count them by method. Bold is the best mean of a column if p_holm < 0.05 for its
     difference from each other method
   methods.csv: the same of every column, a line for each
   comparison.csv: the differences from the baseline: their mean, the ends low and
@@ -46,7 +46,7 @@ The files of --output_dir, as far as the workdirs have the data, are:
     FedAvg within seeds
 
 A figure of an earlier call is removed if it is of the same metric and format, and
-the workdirs now have no data for it.
+the workdirs now have no data for it; so is captions.txt if a call writes none.
 
 methods.md is also printed, and the differences of its scores unless they are
 many; so are methods that are not compared, with the fields that differ, but no
@@ -146,10 +146,10 @@ def main(argv: Sequence[str]) -> None:
       '--workdirs or --sweep_dir, and --output_dir are needed; --help shows an '
       'example.'
     )
-  workdirs, notes = list(_WORKDIRS.value or ()), []
+  workdirs, left_out = list(_WORKDIRS.value or ()), ''
   names = _parse_names(_NAMES.value)
   if _SWEEP_DIR.value:
-    found, notes = comparison.find_workdirs(_SWEEP_DIR.value, names)
+    found, left_out = comparison.find_workdirs(_SWEEP_DIR.value, names)
     workdirs += found
   comparison.compare_workdirs(
     workdirs,
@@ -158,7 +158,7 @@ def main(argv: Sequence[str]) -> None:
     file_format=_FORMAT.value,
     columns=_COLUMNS.value,
     names=names,
-    notes=notes,
+    left_out=left_out,
     layout=catalogue.load_layout(_LAYOUT.value) if _LAYOUT.value else None,
     width=_WIDTH.value,
     bare=_BARE.value,

@@ -180,7 +180,9 @@ def draw(
     name,
     (5.6, 4.9) if alone else (3.6, 3.3),
     34 if alone else 20,
-    run_notes.join([pooling, run_notes.tell_clients(runs), without]),
+    run_notes.join(
+      [pooling, run_notes.tell_clients(runs), without, frames.left_out]
+    ),
   )
   title = 'Client-server barrier, training clients'
   title = run_notes.name_task(title, runs)

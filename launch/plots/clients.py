@@ -188,6 +188,7 @@ def draw_own_spread(
       frames.runs,
       [f'eval/{run.judged_by}/_' for run in frames.runs.itertuples()],
     ),
+    frames.left_out,
   ]
   figure = _plot_spread(
     frames,

@@ -5,6 +5,7 @@
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import os
 import pathlib
 
@@ -35,7 +36,7 @@ _MAX_NAMED = 4
 
 def find_workdirs(
   sweep_dir: str | os.PathLike[str], names: Mapping[str, str] | None = None
-) -> tuple[list[pathlib.Path], list[str]]:
+) -> tuple[list[pathlib.Path], str]:
   """Finds the workdirs of a sweep's finished runs; prints the other runs.
 
   Args:
@@ -43,7 +44,7 @@ def find_workdirs(
     names: The names that replace labels of methods; None for none.
 
   Returns:
-    The workdirs, and notes for `compare_workdirs` on the other runs.
+    The workdirs, and a note on the other runs, `left_out` of `compare_workdirs`.
   """
   runs = sweep_results.read_results(sweep_folder.SweepFolder(sweep_dir))
   is_finished = runs['is_finished'].astype(bool)
@@ -54,8 +55,8 @@ def find_workdirs(
   others = runs['run'][~is_finished]
   if len(others):
     print(f'Not finished, so not drawn: {", ".join(others)}.')
-  notes = sweep_results.tell_unfinished(runs, names)
-  return list(runs['workdir'][is_finished]), notes
+  left_out = sweep_results.tell_unfinished(runs, names)
+  return list(runs['workdir'][is_finished]), left_out
 
 
 def compare_workdirs(
@@ -68,7 +69,7 @@ def compare_workdirs(
   columns: Sequence[str] | None = None,
   names: Mapping[str, str] | None = None,
   setting: str = '',
-  notes: Sequence[str] = (),
+  left_out: str = '',
   width: str | None = None,
   bare: bool = False,
 ) -> list[pathlib.Path]:
@@ -93,7 +94,8 @@ def compare_workdirs(
     names: The names that replace labels of methods; None for none.
     setting: The values of fields, for the titles, that distinguish the runs from
       others of their sweep.
-    notes: The sentences before the other notes of the table of methods.
+    left_out: A note on runs that are left out, for the table and the figures;
+      '' for none.
     layout: The layout that is drawn in place of the usual plots, if any.
     width: One of `panels.WIDTHS` for figures as wide as a paper's column or
       page; None for as wide as their panels need.
@@ -103,22 +105,35 @@ def compare_workdirs(
     The paths of the figures.
   """
   frames = frames_lib.read(workdirs, names)
-  frames = frames.of(frames.runs.assign(setting=setting))
+  frames = dataclasses.replace(
+    frames.of(frames.runs.assign(setting=setting)), left_out=left_out
+  )
   groups = frames.groups()
   decides = metric
   metric = catalogue.choose_metric(frames, metric)
   keys = result_table.parse_columns(frames, columns, decides)
   with style.figures_of_width(panels.WIDTHS.get(width)):
-    drawings = (
-      _draw(frames, metric, bare) if layout is None else layout(frames, metric)
-    )
+    if layout is None:
+      drawings = _draw(frames, metric, bare)
+    else:
+      drawings = {
+        name: drawing._replace(
+          caption='\n'.join(
+            filter(None, [drawing.caption, run_notes.join([left_out])])
+          )
+        )
+        for name, drawing in layout(frames, metric).items()
+      }
   if note := run_notes.tell_judged(frames.runs, metric):
     print(f'{note}.')
   if note := run_notes.tell_diverged(frames.runs, 'label'):
     print(f'{note}.')
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
-  notes = [*notes, *method_comparison.tell_differences(groups)]
+  notes = [
+    *([f'{left_out}.'] if left_out else []),
+    *method_comparison.tell_differences(groups),
+  ]
   table = result_table.make_table(frames, keys, decides, notes=notes)
   title = f'Methods by {column_titles.describe(metric)}'
   _write(folder / 'methods.csv', result_table.to_csv(frames, metric))
@@ -143,8 +158,7 @@ def compare_workdirs(
   scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
   _write_frame(folder / 'transfer_table.csv', scores)
   captions = catalogue.format_captions(drawings)
-  if captions:
-    _write(folder / 'captions.txt', captions.encode())
+  _write_or_remove(folder / 'captions.txt', captions.encode())
   figures = {name: drawing.figure for name, drawing in drawings.items()}
   paths = catalogue.write_figures(figures, folder, file_format)
   for path in paths:
@@ -199,19 +213,23 @@ def _without(runs: pd.DataFrame, found: pd.DataFrame) -> str:
 
 
 def _write_frame(path: pathlib.Path, rows: pd.DataFrame) -> None:
-  """Writes a table; removes that of an earlier call if it has no rows."""
-  if len(rows):
-    _write(path, text_table.frame_to_csv(rows))
+  _write_or_remove(path, text_table.frame_to_csv(rows) if len(rows) else b'')
+
+
+def _write_or_remove(path: pathlib.Path, content: bytes) -> None:
+  """Writes a file; removes that of an earlier call if there is no content."""
+  if content:
+    _write(path, content)
   else:
-    path.unlink(missing_ok=True)
+    _remove_earlier([path])
 
 
 def _remove_earlier(paths: Iterable[pathlib.Path]) -> None:
-  """Removes those files that are there, figures of an earlier call's runs."""
+  """Removes those files that are there, as an earlier call has written them."""
   for path in sorted(paths):
     if path.is_file():
       path.unlink()
-      print(f'Removed, as these runs have no such figure: {path}.')
+      print(f'Removed, as this call makes no such file: {path}.')
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

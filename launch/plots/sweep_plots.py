@@ -46,11 +46,11 @@ def draw(
     for path in paths:
       print(path)
     return paths
-  paths, notes = [], sweep_results.tell_unfinished(runs)
+  paths, left_out = [], sweep_results.tell_unfinished(runs)
   for setting, workdirs in find_comparisons(runs).items():
     target = folder.plots_path / style.slug(setting)
     paths += comparison.compare_workdirs(
-      workdirs, target, setting=setting, notes=notes
+      workdirs, target, setting=setting, left_out=left_out
     )
   return paths
 

@@ -35,6 +35,7 @@ class Frames:
     own_clients: The rows of evaluation/own_clients.csv, indexed by `run` and
       `client`: training clients on test data of their own.
     names: The names that replace labels of methods, or their first words.
+    left_out: A note on runs of a sweep that are not among these; '' for none.
   """
 
   runs: pd.DataFrame
@@ -43,17 +44,20 @@ class Frames:
   transfer: pd.DataFrame
   own_clients: pd.DataFrame
   names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  left_out: str = ''
 
   def of(self, runs: pd.DataFrame) -> Frames:
     """Returns the frames of a selection of the rows of `runs`."""
     kept = runs.index
-    return Frames(
-      runs,
-      self.rounds.loc[self.rounds.index.isin(kept, 'run')],
-      self.clients.loc[self.clients.index.isin(kept, 'run')],
-      self.transfer.loc[self.transfer.index.isin(kept)],
-      self.own_clients.loc[self.own_clients.index.isin(kept, 'run')],
-      self.names,
+    return dataclasses.replace(
+      self,
+      runs=runs,
+      rounds=self.rounds.loc[self.rounds.index.isin(kept, 'run')],
+      clients=self.clients.loc[self.clients.index.isin(kept, 'run')],
+      transfer=self.transfer.loc[self.transfer.index.isin(kept)],
+      own_clients=self.own_clients.loc[
+        self.own_clients.index.isin(kept, 'run')
+      ],
     )
 
   def finished(self) -> Frames:

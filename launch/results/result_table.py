@@ -347,7 +347,8 @@ def make_table(
   runs = frames.runs
   if told is None:
     told = name_groups(frames)
-    notes = [*notes, *_tell_unfinished(runs)]
+    unfinished = run_notes.tell_unfinished(runs, 'label')
+    notes = [*notes, *([f'{unfinished}.'] if unfinished else [])]
   values = read_values(frames, keys, metric)
   values = values[values.index.isin(told.index, 'group')]
   names = seed_table.name_rows(told)
@@ -434,15 +435,6 @@ def _is_score(column: str) -> bool:
     and not metric_names.is_count(column)
     and not column.endswith('/num_clients')
   )
-
-
-def _tell_unfinished(runs: pd.DataFrame) -> list[str]:
-  """Returns a sentence on runs without a summary.json, if there are any."""
-  waiting = int((~runs['is_finished'].astype(bool)).sum())
-  verb = 'is' if waiting == 1 else 'are'
-  return [
-    f'{waiting} of {len(runs)} runs {verb} not finished, so without results.'
-  ] * bool(waiting)
 
 
 def name_groups(frames: frames_lib.Frames) -> pd.DataFrame:

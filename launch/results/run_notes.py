@@ -5,6 +5,7 @@
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import itertools
 import math
 from typing import Any
 
@@ -22,7 +23,7 @@ def describe(
 ) -> str:
   """Returns the numbers of seeds and clients, and warnings on comparability.
 
-  Labels with fewer seeds than others are named.
+  Labels with fewer seeds than others are named, and runs that are left out.
 
   Args:
     frames: The labelled runs; those of a label differ in their seed.
@@ -50,6 +51,7 @@ def describe(
       tell_clients(frames.runs),
       tell_lengths(ends),
       tell_diverged(frames.runs, 'label'),
+      frames.left_out,
     ]
   )
 
@@ -72,6 +74,7 @@ def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
       tell_clients(runs),
       tell_lengths(ends),
       tell_diverged(runs, 'variant'),
+      tell_unfinished(runs, 'variant'),
     ]
   )
 
@@ -152,6 +155,29 @@ def tell_diverged(runs: pd.DataFrame, column: str) -> str:
   if not told:
     return ''
   return 'Diverged in ' + '; in '.join(_list(*of) for of in told.items())
+
+
+def tell_unfinished(runs: pd.DataFrame, column: str, source: str = '') -> str:
+  """Returns '1 of 4 runs is not finished, so without results: FedAvg (1 of 2)'.
+
+  Args:
+    runs: The runs.
+    column: The column with the labels.
+    source: The words after the runs, such as ' of the sweep'.
+
+  Returns:
+    The note, '' if all runs are finished.
+  """
+  is_open = ~runs['is_finished'].astype(bool)
+  if not is_open.any():
+    return ''
+  counts = is_open.groupby(runs[column], sort=False).agg(['sum', 'size'])
+  labels = [f'{of.Index} ({of.sum} of {of.size})' for of in counts.itertuples()]
+  return _list(
+    f'{is_open.sum()} of {text_table.count(len(runs), "run")}{source} '
+    f'{text_table.be(is_open.sum())} not finished, so without results',
+    itertools.compress(labels, counts['sum']),
+  )
 
 
 def _list(head: str, labels: Iterable[str]) -> str:

@@ -149,7 +149,7 @@ def _find_bold(
     needed = paired_comparison.fewest_pairs(others)
     notes.append(
       f'Of {others + 1} methods, bold takes {needed} common seeds, and there '
-      f'{"is" if seeds == 1 else "are"} {seeds}: nothing is bold{where}.'
+      f'{text_table.be(seeds)} {seeds}: nothing is bold{where}.'
     )
   if apart:
     notes.append(

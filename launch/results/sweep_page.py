@@ -96,7 +96,7 @@ def write_page(
     ],
     'Runs': [
       _fold(
-        f'{len(runs)} runs, {len(failures)} failed',
+        f'{text_table.count(len(runs), "run")}, {len(failures)} failed',
         [
           text_table.to_html(
             text_table.Table([], [list(told), *told.itertuples(index=False)])
@@ -185,7 +185,8 @@ def _facts(runs: pd.DataFrame) -> str:
     'Rounds': _names(runs['length']),
     'Seeds': _names(runs['seed']),
     'Clients': run_notes.tell_clients(runs),
-    'Finished': f'{int(runs["is_finished"].sum())} of {len(runs)} runs',
+    'Finished': f'{int(runs["is_finished"].sum())} of '
+    f'{text_table.count(len(runs), "run")}',
   }
   lines = [
     f'<dt>{name}</dt><dd>{plain_text.html(text)}</dd>'

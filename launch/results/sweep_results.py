@@ -18,8 +18,10 @@ from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import run_labels
+from launch.results import run_notes
 from launch.results import run_reader
 from launch.results import sweep_folder
+from launch.results import text_table
 
 import numpy as np
 import pandas as pd
@@ -236,11 +238,8 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   shown = table[table['is_best']] if tuned else table
   fields = _names(table['varied'])
   diverged = (runs['status'] == 'diverged').sum()
-  notes = [
-    f'{table["finished"].sum()} of {len(runs)} runs are finished'
-    f'{f", of which {diverged} diverged" if diverged else ""}.'
-    f'{_tell_model(runs)}'
-  ]
+  done = text_table.tell_done(table['finished'].sum(), len(runs), diverged)
+  notes = [f'{done}.{_tell_model(runs)}']
   begun = runs[runs['metric'].notna()]
   decide = map(column_titles.judges, begun['judged_by'], begun['metric'])
   if len(begun):
@@ -307,7 +306,8 @@ def tell_without_best(table: pd.DataFrame) -> list[str]:
   keys = table['setting'].map(repr)
   has_best = keys.isin(keys[table['is_best']])
   absent = [
-    f'{name} ({of["results"].sum()} of {of["runs"].sum()} runs have results)'
+    f'{name} ({of["results"].sum()} of '
+    f'{text_table.count(of["runs"].sum(), "run")} with results)'
     for name, of in table[~has_best].groupby('name', sort=False)
   ]
   out = table[has_best & table['validation'].isna()]
@@ -326,28 +326,18 @@ def tell_without_best(table: pd.DataFrame) -> list[str]:
 
 def tell_unfinished(
   runs: pd.DataFrame, names: Mapping[str, str] | None = None
-) -> list[str]:
-  """Returns a sentence on the runs that are not finished, if there are any.
+) -> str:
+  """Returns a note on the runs that are not finished, '' without any.
 
   Args:
     runs: The runs of a sweep.
     names: The names that replace labels of methods, as for `frames.read`.
   """
-  table = tabulate(runs)
-  left = table[table['finished'] < table['runs']]
-  if left.empty:
-    return []
-  told = [
-    f'{frames_lib.rename(of.name, names or {})} ({of.runs - of.finished} of '
-    f'{of.runs})'
-    for of in left[['name', 'runs', 'finished']].itertuples(index=False)
-  ]
-  waiting = (left['runs'] - left['finished']).sum()
-  verb = 'is' if waiting == 1 else 'are'
-  return [
-    f'{waiting} of {len(runs)} runs of the sweep {verb} not finished, so left '
-    f'out: {"; ".join(told)}.'
-  ]
+  labels = runs['group'].map(tabulate(runs)['name'])
+  labels = labels.map(lambda label: frames_lib.rename(label, names or {}))
+  return run_notes.tell_unfinished(
+    runs.assign(label=labels), 'label', ' of the sweep'
+  )
 
 
 def _list_settings(table: pd.DataFrame) -> list[str]:

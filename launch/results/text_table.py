@@ -57,6 +57,17 @@ def count(number: int | str, what: str) -> str:
   return f'{number} {what}' if str(number) == '1' else f'{number} {what}s'
 
 
+def be(number: int) -> str:
+  """Returns the verb of a number of things: 'is' for 1, 'are' for others."""
+  return 'is' if number == 1 else 'are'
+
+
+def tell_done(finished: int, total: int, diverged: int) -> str:
+  """Returns '3 of 4 runs are finished, of which 1 diverged'."""
+  told = f'{finished} of {count(total, "run")} {be(finished)} finished'
+  return f'{told}, of which {diverged} diverged' if diverged else told
+
+
 def quantity(number: float) -> str:
   """Returns a number with three digits and the prefix of its unit: '1.2 M'."""
   # Rounded first: 999,600 is 1 M.

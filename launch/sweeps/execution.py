@@ -143,8 +143,8 @@ class Sweep:
         with contextlib.suppress(errors.InputError):
           self._write_tables(failures)
         raise KeyboardInterrupt(
-          f'Interrupted: {self._tell_done()} are finished. The same '
-          'command continues the sweep.'
+          f'Interrupted: {self._tell_done()}. The same command continues the '
+          'sweep.'
         ) from error
       failures |= self._find_other_data()
       runs, table = self._write_tables(failures)
@@ -187,10 +187,10 @@ class Sweep:
     return [run for run in self._runs if not self._is_done(run)]
 
   def _tell_done(self) -> str:
-    number = len(self._runs)
     diverged = sum(self._find_divergence(run) is not None for run in self._runs)
-    told = f'{number - len(self._find_todo())} of {number} runs'
-    return f'{told}, {diverged} of them diverged' if diverged else told
+    return text_table.tell_done(
+      len(self._runs) - len(self._find_todo()), len(self._runs), diverged
+    )
 
   def _find_divergence(self, run: plan_lib.PlannedRun) -> int | None:
     """Returns the round in which a finished run has diverged."""
@@ -459,7 +459,8 @@ class _Progress:
   def _counts(self) -> str:
     failed = f', {self._failed} failed' if self._failed else ''
     diverged = f', {self._diverged} diverged' if self._diverged else ''
-    return f'{self._finished}/{self._num_runs} runs{diverged}{failed}'
+    runs = text_table.count(self._num_runs, 'run')
+    return f'{self._finished}/{runs}{diverged}{failed}'
 
   def update(
     self,
@@ -496,7 +497,7 @@ def _say_failures(
     by_reason.setdefault(reason, []).append(name)
   for reason, names in by_reason.items():
     _say(f'FAILED: {reason} (see {folder.log_path(names[0])})')
-    _say(f'  {len(names)} runs: {", ".join(names)}')
+    _say(f'  {text_table.count(len(names), "run")}: {", ".join(names)}')
 
 
 def _say(line: str) -> None:

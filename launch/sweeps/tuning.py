@@ -62,10 +62,10 @@ class Tuning:
       if not finished and name not in self._failed
     ]
     if open_runs:
-      verb = 'are' if open_runs[1:] else 'is'
       raise errors.InputError(
-        f'--tuned_by={path}: {len(open_runs)} of its {len(results)} runs {verb} '
-        f'not finished ({open_runs[0]}{", ..." if open_runs[1:] else ""}); '
+        f'--tuned_by={path}: {len(open_runs)} of its '
+        f'{text_table.count(len(results), "run")} '
+        f'{text_table.be(len(open_runs))} not finished ({open_runs[0]}{", ..." if open_runs[1:] else ""}); '
         'finish that sweep first.'
       )
     if metric is not None:

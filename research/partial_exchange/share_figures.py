@@ -69,6 +69,7 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     runs: The runs, of `sweep_results.read_results`. Finished ones must differ
       in the share that is sent.
   """
+  left_out = sweep_results.tell_unfinished(runs)
   runs = runs[runs['is_finished'].astype(bool)]
   shares = {of[_SHARE] for of in runs['varied'] if _SHARE in of}
   if len(shares) < 2:
@@ -84,7 +85,9 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   }
   what = 'weights' if 'coordinates' in selections else 'tensors'
   share = f'Share of the {what} that are sent'
-  note = run_notes.describe_finished(runs, _POOLING)
+  note = run_notes.join(
+    [run_notes.describe_finished(runs, _POOLING).removesuffix('.'), left_out]
+  )
   figures = {}
   for prefix, whose in _MODELS.items():
     title = f'{column_titles.title(metric)} {whose}'

@@ -76,7 +76,7 @@ class PlotTest(temporary_folders.TestCase):
     for name in others:
       (self._output / name).touch()
     _, out, _ = self._call(workdirs=self._workdirs[1:2])
-    self.assertIn('no such figure', out)
+    self.assertIn('no such file', out)
     self.assertCountEqual(
       self._written(),
       [*tables[1:], *(f'{name}.png' for name in _CURVES), *others],
@@ -153,6 +153,10 @@ class PlotTest(temporary_folders.TestCase):
       captions,
     )
 
+    # Figures with titles have no captions, not even those of an earlier call.
+    self._call()
+    self.assertNotIn('captions.txt', self._written())
+
   def test_a_layout_of_a_sweep(self):
     runs = {}
     for finished in (True, False):
@@ -200,12 +204,15 @@ class PlotTest(temporary_folders.TestCase):
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)
     self.assertNotIn('Not evaluated', out)
+    told = (
+      '4 of 8 runs of the sweep are not finished, so without results: FedAvg, '
+      '1 local epoch (1 of 2); '
+    )
     for name in ('methods.md', 'methods.tex'):
-      self.assertIn(
-        '4 of 8 runs of the sweep are not finished, so left out: FedAvg, '
-        '1 local epoch (1 of 2); ',
-        (self._output / name).read_text(),
-      )
+      self.assertIn(told, (self._output / name).read_text())
+    # Each figure has the note.
+    captions = (self._output / 'captions.txt').read_text()
+    self.assertEqual(captions.count(told), 3)
     self.assertRegex(
       out, 'figure fixed_compute is left out: .*equal rounds times local epochs'
     )

@@ -198,12 +198,12 @@ class RandomFoldersTest(parameterized.TestCase):
 
   def _plot(self, of_sweep=False):
     def plot():
-      workdirs, notes = (
+      workdirs, left_out = (
         comparison.find_workdirs(self.path)
         if of_sweep
-        else (sorted((self.path / 'runs').iterdir()), ())
+        else (sorted((self.path / 'runs').iterdir()), '')
       )
-      comparison.compare_workdirs(workdirs, self.output, notes=notes)
+      comparison.compare_workdirs(workdirs, self.output, left_out=left_out)
 
     return plot
 

@@ -120,7 +120,7 @@ class SweepTest(temporary_folders.TestCase):
       '--config.rounds=1',
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertIn('Done: 1 of 1 runs', outcome.stdout)
+    self.assertIn('Done: 1 of 1 run is finished', outcome.stdout)
     for name in ('runs.csv', 'plots/methods.csv', 'runs/fed_avg/summary.json'):
       self.assertTrue((self.sweep_dir / name).exists(), name)
     page = (self.sweep_dir / 'index.html').read_text()
@@ -165,7 +165,7 @@ class SweepTest(temporary_folders.TestCase):
     self.assertEqual(sweep.returncode, 130, stderr)
     self.assertRegex(
       stderr.splitlines()[-1],
-      'Interrupted: [01] of 2 runs are finished. The same command continues',
+      'Interrupted: (0 of 2 runs are|1 of 2 runs is) finished. The same command continues',
     )
     self.assertNotIn('Traceback', stderr)
     give_up = time.monotonic() + _GIVE_UP_SECONDS

@@ -109,7 +109,7 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
         self._output,
         metric='train/loss',
         setting='of one seed',
-        notes=['A note.'],
+        left_out='A note',
         bare=True,
       )
     first, second, *_ = out.getvalue().splitlines()

@@ -317,7 +317,10 @@ class MethodTableTest(parameterized.TestCase):
         ]
       ],
     )
-    self.assertStartsWith(table.notes[0], '2 of 3 runs are not finished')
+    self.assertEqual(
+      table.notes[0],
+      '2 of 3 runs are not finished, so without results: A (2 of 3).',
+    )
 
   def test_a_column_without_values_is_named(self):
     runs = {'A': [fake_runs.make_run(seed=seed) for seed in (0, 1)]}

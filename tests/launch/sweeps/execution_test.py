@@ -89,7 +89,7 @@ class SweepExecutionTest(temporary_folders.TestCase):
     flag.touch()
     failures, stdout, stderr = self._execute()
     self.assertEqual(failures, {'fed_avg-seed_1': 'The data are missing.'})
-    self.assertIn('3 of 4 runs. See', stdout)
+    self.assertIn('3 of 4 runs are finished. See', stdout)
     self.assertRegex(
       stderr, 'FAILED: The data are missing. .see .*fed_avg-seed_1.log'
     )
@@ -121,7 +121,9 @@ class SweepExecutionTest(temporary_folders.TestCase):
     for again in (False, True):
       failures, stdout, stderr = self._execute()
       self.assertEmpty(failures)
-      self.assertIn('\nDone: 4 of 4 runs, 1 of them diverged. See', stdout)
+      self.assertIn(
+        '\nDone: 4 of 4 runs are finished, of which 1 diverged. See', stdout
+      )
       self.assertIn('diverged in round 3 (1 of 2)', stdout)
       line = 'fed_avg-seed_1 diverged in round 3 ('
       self.assertEqual(line in stderr, not again)
@@ -146,7 +148,7 @@ class SweepExecutionTest(temporary_folders.TestCase):
     self.draw.side_effect = RuntimeError('no ink')
     failures, stdout, stderr = self._execute()
     self.assertEqual(failures, {'plots': 'RuntimeError: no ink'})
-    self.assertIn('4 of 4 runs. See', stdout)
+    self.assertIn('4 of 4 runs are finished. See', stdout)
     self.assertRegex(stderr, 'FAILED: RuntimeError: no ink .see .*plots.log')
     log = (self.path / 'logs' / 'plots.log').read_text()
     self.assertIn('Traceback', log)
