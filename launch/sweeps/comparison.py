@@ -20,8 +20,6 @@ from launch.configs import sweeps
 
 from ml_collections import ConfigDict
 
-# A comma outside of brackets.
-_COMMA = re.compile(r',(?![^(\[]*[)\]])')
 _BOOLEANS = {'true': True, 'false': False}
 
 
@@ -121,13 +119,25 @@ def _parse_fields(
       )
     field = match[1]
     old = next((own[field] for own in known if field in own), None)
-    values = [_parse_value(part, old) for part in _COMMA.split(match[2])]
+    values = [_parse_value(part, old) for part in _split_values(match[2])]
     if len({repr(value) for value in values}) < len(values):
       raise errors.InputError(
         f'The values of {flag}={text} must differ from each other.'
       )
     found[field] = tuple(values)
   return found
+
+
+def _split_values(text: str) -> list[str]:
+  """Splits a text at its commas outside of brackets, which may be nested."""
+  parts, depth = [''], 0
+  for letter in text:
+    depth += (letter in '([{') - (letter in ')]}')
+    if letter == ',' and depth == 0:
+      parts.append('')
+    else:
+      parts[-1] += letter
+  return parts
 
 
 def _parse_value(text: str, old: Any) -> Any:

@@ -253,7 +253,7 @@ class ComparisonTest(parameterized.TestCase):
       source='arrays',
       methods='fed_avg,fed_fish',
       grid=[
-        'task.hidden_units=(8,),(8, 4)',
+        'task.hidden_units=(8,),(8, (4, 2), [2])',
         'evaluation.barrier=true,false',
         'algorithm.fisher_estimator:per_example,batch_gradient',
         'local_epochs=1,2',
@@ -273,7 +273,7 @@ class ComparisonTest(parameterized.TestCase):
     self.assertEqual(
       values,
       {
-        'task.hidden_units': ((8,), (8, 4)),
+        'task.hidden_units': ((8,), (8, (4, 2), (2,))),
         'evaluation.barrier': (True, False),
         'algorithm.fisher_estimator': ('per_example', 'batch_gradient'),
         'local_epochs': (1, 2),
