@@ -62,7 +62,9 @@ differences of a single seed.
                            sends least; a note tells what was sent by then
   csb, bytes, seconds      the barrier in the metric, the megabytes sent both
                            ways, the simulated seconds
-  seconds:until            those until the metric is as good as in all runs
+  seconds:until            those until the metric is as good as in all runs after
+                           training began; a note tells where the initial model
+                           is as good
 
 --layout=package.module:NAME draws other figures instead, and captions.txt with
 their descriptions. NAME is a function of labelled runs and a metric

@@ -33,7 +33,8 @@ Key = seed_table.Key
 # The last evaluation of a trained model up to which a run has sent no more than
 # the run with the smallest total sends in all its rounds.
 EQUAL_BYTES = 'last within equal bytes'
-# The first round at which the metric has a value that all runs reach.
+# The first round after training began at which the metric has a value that all
+# runs reach.
 UNTIL = 'until'
 MEGABYTES = 'MB sent, both ways'
 SECONDS = 'simulated/seconds'
@@ -242,9 +243,9 @@ def _last_within(
   """Returns a column and the bytes at `EQUAL_BYTES`, by run that has them."""
   rows = frames.rounds.reindex(columns=list(dict.fromkeys([column, _BYTES])))
   rows = rows.dropna()
-  # Round 0 is the initial model, for which nothing was sent.
-  is_trained = rows.index.get_level_values('round') > 0
-  return rows[is_trained & (rows[_BYTES] <= budget)].groupby('run').last()
+  return (
+    rows[_is_trained(rows) & (rows[_BYTES] <= budget)].groupby('run').last()
+  )
 
 
 def _mark_diverged(
@@ -275,25 +276,56 @@ def _until_common_value(
 
   Returns:
     'until <metric> is <value>', and the values of the column by run. The common
-    value is the worst of the best values of runs that have not diverged.
+    value is the worst of the best values of runs that have not diverged; the
+    initial model does not count.
   """
-  if metric is None:
-    metric = 'eval/{}/{}'.format(*_judges(frames.runs)[0])
+  metric = metric or _judging_column(frames)
   source, unit = (_BYTES, 1e6) if column == MEGABYTES else (column, 1.0)
+  value, reached = _reach_common_value(frames, source, metric)
+  if math.isnan(value):
+    return UNTIL, pd.Series(dtype=float)
+  first = reached[_is_trained(reached)].groupby('run').first()
+  which = f'{UNTIL} {metric} is {seed_table.format_number(value)}'
+  return which, _mark_diverged(frames, source, first) / unit
+
+
+def _reach_common_value(
+  frames: frames_lib.Frames, source: str, metric: str
+) -> tuple[float, pd.Series]:
+  """Returns the value of a metric that all trained models reach, and where.
+
+  Args:
+    frames: The runs.
+    source: A column of metrics.csv that runs must have, too.
+    metric: The column of the value.
+
+  Returns:
+    The value, NaN if no run has both columns; and the other column by run and
+    round at which the metric is as good, at the initial model, too.
+  """
   timed = frames.drawn(metric, source)
   timed = timed[timed.index.isin(_converged(frames), 'run')]
-  if timed.empty:
-    return UNTIL, pd.Series(dtype=float)
+  bests = timed[metric][_is_trained(timed)].groupby('run')
   higher_is_better = frames_lib.higher_is_better(frames.runs, metric)
-  bests = timed[metric].groupby('run')
   value = bests.max().min() if higher_is_better else bests.min().max()
   worse = [
     ranking.is_better(value, other, higher_is_better=higher_is_better)
     for other in timed[metric]
   ]
-  first = timed[source][np.invert(worse)].groupby('run').first()
-  which = f'{UNTIL} {metric} is {seed_table.format_number(value)}'
-  return which, _mark_diverged(frames, source, first) / unit
+  return float(value), timed[source][~np.array(worse, bool)]
+
+
+def _judging_column(frames: frames_lib.Frames) -> str:
+  """Returns the column of metrics.csv that decides if no other is named."""
+  return 'eval/{}/{}'.format(*_judges(frames.runs)[0])
+
+
+def _is_trained(rows: pd.DataFrame | pd.Series) -> np.ndarray:
+  """Returns whether rows by run and round are of models after training began.
+
+  Round 0 is the initial model, for which nothing was done.
+  """
+  return rows.index.get_level_values('round') > 0
 
 
 def _common_bytes(frames: frames_lib.Frames) -> float:
@@ -368,6 +400,12 @@ def make_table(
       for column, which in shown
       if which == EQUAL_BYTES and column in frames.rounds
     ),
+    *(
+      note
+      for column, which in shown
+      if which.startswith(UNTIL)
+      for note in _tell_untrained(frames, column, which, metric, names)
+    ),
   ]
   table = seed_table.make_table(
     told,
@@ -420,6 +458,35 @@ def _tell_sent(
     f'which a run had sent at most {_format_cost(budget / 1e6)} MB, the smallest '
     f'total of a run. Sent by then: {told}.'
   )
+
+
+def _tell_untrained(
+  frames: frames_lib.Frames,
+  column: str,
+  which: str,
+  metric: str | None,
+  names: Mapping[int, str],
+) -> list[str]:
+  """Returns a sentence on initial models that reach the value of `UNTIL`.
+
+  Args:
+    frames: The labelled runs.
+    column: The column, such as `SECONDS`.
+    which: The rounds that its head tells.
+    metric: The column that decides; None for the usual one.
+    names: The names of groups of runs.
+  """
+  frames = frames.finished()
+  source = _BYTES if column == MEGABYTES else column
+  metric = metric or _judging_column(frames)
+  _, reached = _reach_common_value(frames, source, metric)
+  untrained = reached.index[~_is_trained(reached)].get_level_values('run')
+  groups = frames.runs['group'][untrained].unique()
+  told = '; '.join(names[group] for group in groups if group in names)
+  return [
+    f'{_head(column, which)}: the initial model is as good as that, so that '
+    f'numbers say nothing of training: {told}.'
+  ] * bool(told)
 
 
 def _format_cost(number: float) -> str:

@@ -237,7 +237,8 @@ def format_table(lines: pd.DataFrame, costs: Sequence[float]) -> str:
   best = 'max' if higher_is_better else 'min'
   parts = []
   for key, kept in lines.groupby(['task', 'conditions'], sort=False):
-    means = kept.groupby(['line', 'round'])['value'].mean()
+    # The initial model is no result of training.
+    means = kept[kept['round'] > 0].groupby(['line', 'round'])['value'].mean()
     bests = means.groupby('line').agg(best)
     target = sorted(bests, reverse=higher_is_better)[(len(bests) - 1) // 2]
     rows = [
@@ -265,6 +266,8 @@ def _seconds_to_reach(
 ) -> float | None:
   """Returns the time until the first line's mean over seeds reaches a value.
 
+  The initial model does not count.
+
   Args:
     lines: The lines; the first that has points at the cost counts.
     target: The value.
@@ -275,7 +278,7 @@ def _seconds_to_reach(
   """
   higher_is_better = bool(lines['higher_is_better'].iloc[0])
   lines = at_cost(lines, cost)
-  first = lines[lines['line'] == lines['line'].min()]
+  first = lines[(lines['line'] == lines['line'].min()) & (lines['round'] > 0)]
   means = first.groupby('round').agg({'seconds': 'first', 'value': 'mean'})
   for time, value in means.itertuples(index=False):
     if not ranking.is_better(target, value, higher_is_better=higher_is_better):

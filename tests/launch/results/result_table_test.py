@@ -178,6 +178,41 @@ class MethodTableTest(parameterized.TestCase):
       },
     )
 
+  @parameterized.parameters(
+    # The second run only loses what its initial model had.
+    ([0.9, 0.3, 0.5], [0.1, 0.6, 0.7], '0.5000', 'A'),
+    ([0.2, 0.3, 0.5], [0.1, 0.6, 0.7], '0.5000', ''),
+    ([0.5, 0.3, 0.5], [0.6, 0.6, 0.7], '0.5000', 'A; B'),
+  )
+  def test_an_initial_model_sets_and_reaches_no_target(
+    self, one, other, target, told
+  ):
+    groups = {
+      label: [
+        dataclasses.replace(
+          fake_runs.make_run(name),
+          columns={
+            'round': np.arange(3.0),
+            _METRIC: np.array(values),
+            'simulated/seconds': np.arange(3.0) * 10,
+          },
+          empty={},
+        )
+      ]
+      for label, name, values in (
+        ('A', 'fed_avg', one),
+        ('B', 'fed_fish', other),
+      )
+    }
+    table = _make(groups, ['seconds:until'])
+    head = f'Simulated seconds, until {_METRIC} is {target}'
+    self.assertEqual(table.rows, [['Method', head], ['A', '20'], ['B', '10']])
+    notes = [note for note in table.notes if 'initial model' in note]
+    self.assertLen(notes, bool(told))
+    if told:
+      self.assertStartsWith(notes[0], f'{head}: the initial model')
+      self.assertEndsWith(notes[0], f'training: {told}.')
+
   def test_the_table_for_people(self):
     groups = {
       'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
