@@ -20,7 +20,7 @@ MODELS = {
   'own': 'own models',
   'own_fine_tuned': 'after fine-tuning',
   'own_global': 'global model',
-  'personalized': 'after fine-tuning',
+  'personalized': 'after fine-tuning on the other',
 }
 _DATA = {
   'global': '{} clients',
@@ -29,7 +29,7 @@ _DATA = {
   'own': "training clients' own test data",
   'own_fine_tuned': "training clients' own test data",
   'own_global': "training clients' own test data",
-  'personalized': 'the other half of the data of {} clients',
+  'personalized': 'one half of the data of {} clients',
 }
 _BEFORE = '_before'
 _STATISTICS = {
@@ -51,8 +51,8 @@ def title(column: str) -> str:
   Args:
     column: A column of metrics.csv, a number of summary.json, such as
       `'test/personalized/accuracy_worst_tenth'`, or the name of a metric. The
-      title tells the clients, their own test data, if it is scored on it, the
-      model and the statistic over clients.
+      title tells the clients, their own test data or one half of their data, if
+      it is scored on that alone, the model and the statistic over clients.
   """
   group, model, name, statistic = _parse(column)
   if group == 'csb':
@@ -62,6 +62,7 @@ def title(column: str) -> str:
     text = f'{whose.removesuffix(" data")} {name}'
   else:
     text = f'{_CLIENTS[group]} {name}' if group in _CLIENTS else name
+    text += ' on one half' * (model == 'personalized')
   told = [text, *([MODELS[model]] if model in MODELS else [])]
   text = ', '.join(told) + _STATISTICS.get(statistic, '')
   return _model_before(column, text[0].upper() + text[1:])
@@ -71,16 +72,18 @@ def describe(column: str) -> str:
   """Returns 'Accuracy, global model on validation clients', or the column."""
   group, model, name, statistic = _parse(column)
   told = _STATISTICS.get(statistic, '')
-  text = title(name) + told
+  text = title(name)
   if group == 'csb':
     return f'Barrier in {name}{told}, {_BARRIER}'
   if group == 'train' and not model:
-    return f'{text}, training clients'
+    return f'{text}{told}, training clients'
   if group not in _CLIENTS or model not in _DATA:
     return column
   whose = _DATA[model].format(_CLIENTS[group])
-  comma = ',' if MODELS[model].startswith('after') else ''
-  return _model_before(column, f'{text}, {MODELS[model]}{comma} on {whose}')
+  if MODELS[model].startswith('after'):
+    text = f'{text} on {whose}, {MODELS[model]}{told}'
+    return _model_before(column, text)
+  return f'{text}{told}, {MODELS[model]} on {whose}'
 
 
 def judges(judged_by: str, metric: str) -> str:

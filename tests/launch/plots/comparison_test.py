@@ -114,7 +114,8 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
       )
     first, second, *_ = out.getvalue().splitlines()
     self.assertRegex(
-      first, 'judged differently, by .* fine-tuning, .*: FedPer, .*Shown is '
+      first,
+      'judged differently, by .* fine-tuning on the other: FedPer, .*Shown is ',
     )
     self.assertEqual(second, 'Diverged in round 4: FedFish, batch size 8.')
     table = (self._output / 'methods.md').read_text(encoding='utf-8')

@@ -30,14 +30,17 @@ class ColumnTitlesTest(parameterized.TestCase):
       'test/new_fine_tuned/accuracy',
       "Test clients' own test accuracy, after fine-tuning",
     ),
-    ('validation/personalized/mse', 'Validation MSE, after fine-tuning'),
+    (
+      'validation/personalized/mse',
+      'Validation MSE on one half, after fine-tuning on the other',
+    ),
     (
       'eval/personalized/mse_before',
-      'Validation MSE, before fine-tuning',
+      'Validation MSE on one half, before fine-tuning on the other',
     ),
     (
       'test/personalized/accuracy_worst_tenth',
-      'Test accuracy, after fine-tuning, worst tenth',
+      'Test accuracy on one half, after fine-tuning on the other, worst tenth',
     ),
     # The quantile may be of a metric of which lower is better.
     (
@@ -59,11 +62,16 @@ class ColumnTitlesTest(parameterized.TestCase):
     ('eval/global/mse', 'MSE, global model on validation clients'),
     (
       'eval/new_fine_tuned/accuracy',
-      "Accuracy, after fine-tuning, on validation clients' own test data",
+      "Accuracy on validation clients' own test data, after fine-tuning",
     ),
     (
       'test/personalized/mse_before',
-      'MSE, before fine-tuning, on the other half of the data of test clients',
+      'MSE on one half of the data of test clients, before fine-tuning on the '
+      'other',
+    ),
+    (
+      'test/own_fine_tuned/mse_worst_tenth',
+      "MSE on training clients' own test data, after fine-tuning, worst tenth",
     ),
     ('train/loss', 'Loss, training clients'),
     ('csb/accuracy', 'Barrier in accuracy, clients against the server'),

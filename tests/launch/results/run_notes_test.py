@@ -209,9 +209,9 @@ class RunNotesTest(parameterized.TestCase):
     self.assertEqual(
       told,
       'Runs are judged differently, by Accuracy, global model on validation '
-      'clients: FedAvg, 8 local epochs; FedAvg; by Accuracy, after fine-tuning, '
-      'on the other half of the data of validation clients: FedPer. Shown is '
-      'eval/global/accuracy',
+      'clients: FedAvg, 8 local epochs; FedAvg; by Accuracy on one half of the '
+      'data of validation clients, after fine-tuning on the other: FedPer. '
+      'Shown is eval/global/accuracy',
     )
     of_one = {'FedAvg': runs['FedAvg']}
     self.assertEqual(

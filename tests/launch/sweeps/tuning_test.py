@@ -129,7 +129,7 @@ class SweepTuningTest(temporary_folders.TestCase):
     self.assertStartsWith(
       told,
       'Tuned with seed 0, by Accuracy, global model on validation clients for '
-      'FedAvg; by Accuracy, after fine-tuning, on',
+      'FedAvg; by Accuracy on one half of the data of validation clients, after',
     )
 
   def test_runs_choose_the_rate_of_fine_tuning_from_all_client_rates(self):
