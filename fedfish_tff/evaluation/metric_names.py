@@ -20,6 +20,8 @@ _JAIN = '_jain_index'
 _PERSONALIZED = 'personalized'
 _FINE_TUNED = '_fine_tuned'
 _GLOBAL = '_global'
+# The groups of columns of the server's model on all data of clients, and on a half.
+_OF_SERVER = ('global', 'before')
 # The suffix of barriers weighted by the clients' examples.
 _BY_EXAMPLES = '_by_examples'
 SUFFIXES = (_BEFORE, '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
@@ -80,6 +82,15 @@ def is_fine_tuned(metric: str) -> bool:
   prefix = metric.rpartition('/')[0]
   return prefix.endswith((_PERSONALIZED, _FINE_TUNED)) and not metric.endswith(
     _BEFORE
+  )
+
+
+def is_of_server(metric: str) -> bool:
+  """Returns whether a column scores the server's model before fine-tuning."""
+  prefix, _, name = metric.rpartition('/')
+  group = prefix.rpartition('/')[2]
+  return (
+    group in _OF_SERVER or group.endswith(_GLOBAL) or name.endswith(_BEFORE)
   )
 
 

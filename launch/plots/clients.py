@@ -83,7 +83,10 @@ def draw_personalization(
   scored = _tell_clients(frames, columns)
   half = 'Scores are on the half of their data that fine-tuning does not see.'
   tuned = run_notes.join(
-    [run_notes.tell_fine_tuning(frames.runs, [f'test/personalized/{metric}'])]
+    [
+      run_notes.tell_starts(frames.runs, columns),
+      run_notes.tell_fine_tuning(frames.runs, [f'test/personalized/{metric}']),
+    ]
   )
   note = f'{scored} {half} Cross: their mean. {tuned}'.rstrip()
   panels.draw_legend(scatter, note=note)
@@ -145,7 +148,12 @@ def draw_spread(
     metric,
     f'{column_titles.title(f"test/{metric}")} of the global model',
     'Test clients, from the worst to the best',
-    _tell_clients(frames, [column]),
+    run_notes.join(
+      [
+        _tell_clients(frames, [column]).removesuffix('.'),
+        run_notes.tell_starts(frames.runs, [column]),
+      ]
+    ),
   )
   return {style.slug(f'client_spread_{metric}'): figure}
 
@@ -161,7 +169,7 @@ def draw_own_spread(
   keep none.
   """
   metric = metric.rpartition('/')[2]
-  scores, seeds, told = {}, [], []
+  scores, seeds, told, of_server = {}, [], [], []
   for label, of in frames.groups().items():
     model, column = _promised(of, metric)
     if column not in of.own_clients:
@@ -170,6 +178,7 @@ def draw_own_spread(
     finite = values[np.isfinite(values)].to_numpy()
     if len(finite):
       scores[f'{label}, {model}'] = finite
+      of_server += [label] * metric_names.is_of_server(column)
       seeds.append(len(values.index.unique('run')))
     if len(finite) < len(values):
       told.append(
@@ -184,6 +193,10 @@ def draw_own_spread(
     f'{run_notes.count_seeds(seeds)}: their clients are one set'
     * (max(seeds) > 1),
     *told,
+    run_notes.tell_starts(
+      frames.runs[frames.runs['label'].isin(of_server)],
+      [f'own_global/{metric}'],
+    ),
     run_notes.tell_fine_tuning(
       frames.runs,
       [f'eval/{run.judged_by}/_' for run in frames.runs.itertuples()],

@@ -153,7 +153,7 @@ def compare_workdirs(
     print(method_comparison.format_table(shown))
     if more := len(comparisons) - len(shown):
       print(f'comparison.csv has {more} more, of other scores on test clients.')
-  if absent := method_comparison.tell_absent(groups, comparisons):
+  if absent := method_comparison.tell_absent(groups, comparisons, metric):
     print(absent)
   scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
   _write_frame(folder / 'transfer_table.csv', scores)

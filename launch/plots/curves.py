@@ -144,6 +144,7 @@ def _plot(
     [
       run_notes.describe(frames, pooling, metric).removesuffix('.'),
       run_notes.tell_judged(frames.runs, metric),
+      run_notes.tell_starts(frames.runs, [metric]),
       run_notes.tell_fine_tuning(frames.runs, [metric]),
     ]
   )

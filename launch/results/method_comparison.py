@@ -103,6 +103,20 @@ def task_key(run: pd.Series) -> str:
   return repr((run['task'], run['config']['task']))
 
 
+def is_result(run: pd.Series, column: str) -> bool:
+  """Returns whether a column scores a model that a run's method promises.
+
+  If clients end up with models of their own, the server's is a start for these.
+  Some of its layers may never have been trained.
+
+  Args:
+    run: A row of the frame of runs.
+    column: A column of metrics.csv or evaluation/clients.csv, or a number of
+      summary.json.
+  """
+  return bool(run['one_model']) or not metric_names.is_of_server(column)
+
+
 def find_baselines(runs: Mapping[str, pd.Series]) -> list[str]:
   """Returns the labels of the highest positive `baseline`; empty for none.
 
@@ -361,13 +375,16 @@ def compare_columns(
     `PairedComparison`, method minus baseline, its `text`, and `p_holm`, p after
     Holm over the pairs of methods of a task.
     A seed or client for which a method has diverged is a missing pair, which
-    the note counts. Unfinished runs have no results.
+    the note counts. Unfinished runs have no results, nor has a method in columns
+    of a model that it does not promise.
   """
   fields = list(paired_comparison.PairedComparison.__dataclass_fields__)
   rows, tasks = [], []
   pairs = pair_methods(groups).compared
   finished = {label: of.finished() for label, of in groups.items()}
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
+    if not _are_results(groups, pair, metric):
+      continue
     both = [finished[label] for label in pair]
     if paired_by == CLIENTS or metric.startswith(_TEST):
       values = [_read(of, metric) for of in both]
@@ -386,6 +403,11 @@ def compare_columns(
   family = table.groupby([tasks, 'metric', 'rounds', 'paired_by'])['p']
   table['p_holm'] = family.transform(paired_comparison.adjust_holm)
   return table
+
+
+def _are_results(groups: Groups, pair: Iterable[str], column: str) -> bool:
+  """Returns whether a column has results of all methods of a pair."""
+  return all(is_result(groups[label].runs.iloc[0], column) for label in pair)
 
 
 def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
@@ -444,19 +466,20 @@ def value_by_seed(values: pd.Series, which: str) -> pd.Series:
   return by_seed.agg(lambda of: of.mean())  # Infinite if any value is.
 
 
-def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
+def tell_absent(groups: Groups, comparisons: pd.DataFrame, metric: str) -> str:
   """Returns a sentence that names methods which a column does not compare.
 
   A column that neither the method nor its baseline has, such as the metric of
-  another task, is not told.
+  another task, is not told, nor is one that has no results of both.
 
   Args:
     groups: The runs by label.
     comparisons: The result of `compare_columns`, of which those that pair
       clients are left out: few runs may have been evaluated.
+    metric: The column that counts if there is no comparison.
   """
   pairs = pair_methods(groups).compared
-  methods = [method for method, _ in pairs]
+  methods = [pair[0] for pair in pairs if _are_results(groups, pair, metric)]
   of_seeds = comparisons[comparisons['paired_by'] == SEEDS]
   head = 'Not compared, without values in common with the baseline'
   if of_seeds.empty:
@@ -468,6 +491,7 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
       pair[0]
       for pair in pairs
       if pair[0] not in there
+      and _are_results(groups, pair, metric)
       and not all(_read(groups[label], metric).empty for label in pair)
     ]
     if without:

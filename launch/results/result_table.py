@@ -300,11 +300,13 @@ def _reach_common_value(
     metric: The column of the value.
 
   Returns:
-    The value, NaN if no run has both columns; and the other column by run and
-    round at which the metric is as good, at the initial model, too.
+    The value, NaN if no run has both columns and a model that its method
+    promises; and the other column by run and round at which the metric is as
+    good, at the initial model, too.
   """
+  counted = _converged(frames).intersection(_having_results(frames, metric))
   timed = frames.drawn(metric, source)
-  timed = timed[timed.index.isin(_converged(frames), 'run')]
+  timed = timed[timed.index.isin(counted, 'run')]
   bests = timed[metric][_is_trained(timed)].groupby('run')
   higher_is_better = frames_lib.higher_is_better(frames.runs, metric)
   value = bests.max().min() if higher_is_better else bests.min().max()
@@ -316,8 +318,28 @@ def _reach_common_value(
 
 
 def _judging_column(frames: frames_lib.Frames) -> str:
-  """Returns the column of metrics.csv that decides if no other is named."""
-  return 'eval/{}/{}'.format(*_judges(frames.runs)[0])
+  """Returns the column of metrics.csv that decides if no other is named.
+
+  Of several that judge runs, it is the first with results of all.
+  """
+  columns = [f'eval/{group}/{name}' for group, name in _judges(frames.runs)]
+  of_all = [
+    column
+    for column in columns
+    if len(frames.having(column).runs) == len(frames.runs)
+    and len(_having_results(frames, column)) == len(frames.runs)
+  ]
+  return (of_all or columns)[0]
+
+
+def _having_results(frames: frames_lib.Frames, column: str) -> pd.Index:
+  """Returns the index of the runs of which a column is a result."""
+  return frames.runs.index[
+    [
+      method_comparison.is_result(run, column)
+      for _, run in frames.runs.iterrows()
+    ]
+  ]
 
 
 def _is_trained(rows: pd.DataFrame | pd.Series) -> np.ndarray:
@@ -421,11 +443,14 @@ def make_table(
       family=[method_comparison.task_key(run) for _, run in runs.iterrows()],
     ),
   )
-  tuned = run_notes.tell_fine_tuning(
-    runs[runs['group'].isin(told.index)], [column for column, _ in shown]
-  )
+  of_rows = runs[runs['group'].isin(told.index)]
+  columns = [column for column, _ in shown]
+  warnings = [
+    run_notes.tell_starts(of_rows, columns),
+    run_notes.tell_fine_tuning(of_rows, columns),
+  ]
   return table._replace(
-    notes=[*notes, *([f'{tuned}.'] if tuned else []), *table.notes]
+    notes=[*notes, *(f'{of}.' for of in warnings if of), *table.notes]
   )
 
 

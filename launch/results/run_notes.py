@@ -13,6 +13,7 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch.results import column_titles
 from launch.results import frames as frames_lib
+from launch.results import method_comparison
 from launch.results import text_table
 
 import pandas as pd
@@ -199,6 +200,26 @@ def tell_judged(runs: pd.DataFrame, metric: str) -> str:
     return ''
   told = '; by '.join(_list(*of) for of in labels.items())
   return f'Runs are judged differently, by {told}. Shown is {metric}'
+
+
+def tell_starts(runs: pd.DataFrame, columns: Iterable[str]) -> str:
+  """Returns a warning if models in columns are but starts of others, else ''.
+
+  Args:
+    runs: The labelled runs.
+    columns: The columns that are shown.
+  """
+  columns = list(columns)
+  firsts = runs[runs['metric'].notna()].drop_duplicates('label')
+  labels = [
+    run['label']
+    for _, run in firsts.iterrows()
+    if not all(method_comparison.is_result(run, column) for column in columns)
+  ]
+  head = (
+    "The global model is only a start for clients' models, and in no comparison"
+  )
+  return _list(head, labels) if labels else ''
 
 
 def tell_fine_tuning(runs: pd.DataFrame, columns: Iterable[str]) -> str:

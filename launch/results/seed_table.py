@@ -52,7 +52,7 @@ def make_table(
 
   A cell tells its seeds if they are not as many as those of most cells. The
   best cell of a column is bold if it stands out from those of its task by
-  `method_comparison.stand_out`.
+  `method_comparison.stand_out`, of those that are results of their methods.
 
   Args:
     told: The columns at the left, such as the method, by row.
@@ -61,8 +61,8 @@ def make_table(
       diverged.
     directions: The arguments of `method_comparison.stand_out`, for columns of
       scores. Costs, which have none, are never bold.
-    runs: The runs, with their row as `group`, their `task`, and as `family` what
-      runs share that compare.
+    runs: The runs, with their row as `group`, their `task`, as `family` what
+      runs share that compare, and `one_model`.
   """
   row, *key = values.index.names[:3]
   cells = over_seeds(values, [row, *key])
@@ -126,7 +126,12 @@ def _find_bold(
   empty = values[:0].droplevel([0, 1, 2])
   bold, few, apart, could, num_columns = [], {}, [], False, 0
   for column, (of, head) in enumerate(titles.items(), len(told.columns)):
-    for task, rows in families if of in directions else ():
+    for task, every in families if of in directions else ():
+      rows = [
+        i for i in every if method_comparison.is_result(firsts.loc[i], of[0])
+      ]
+      if len(rows) < 2:
+        continue
       where = f'{head} of {task}' if several else head
       by_seed = {i: by_cell.get((i, *of), empty) for i in rows}
       # Such as the metric of another task.

@@ -129,6 +129,7 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
     `config`, that of a run; `task`, its key; `runs`, `finished` and `results`,
     the numbers of runs, of finished ones and of finite results;
     `column`, the column that decides, such as `validation/global/accuracy`;
+    `is_result`, whether the method promises the model that it scores;
     `validation`, its mean over seeds after the last round, NaN unless all have
     finished and none has diverged; `higher_is_better`; and `is_best`, whether
     the group is the best of its setting, the first on a tie.
@@ -156,6 +157,7 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
         'finished': int(group['is_finished'].sum()),
         'results': int(np.isfinite(decides).sum()),
         'column': column,
+        'is_result': method_comparison.is_result(judged(group), column),
         'validation': decides.mean()
         if np.isfinite(decides).all()
         else math.nan,
@@ -364,7 +366,8 @@ def _list_values(tuned: Iterable[Mapping[str, Any]]) -> str:
 def _best_rows(table: pd.DataFrame) -> list[int]:
   """Returns the index of each task's best groups, with those that tie."""
   found = []
-  for _, of in table[table['validation'].notna()].groupby('task'):
+  compared = table[table['validation'].notna() & table['is_result']]
+  for _, of in compared.groupby('task'):
     # Groups that are judged by different columns do not compare.
     if len(of) < 2 or of['column'].nunique() > 1:
       continue

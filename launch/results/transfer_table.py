@@ -60,6 +60,8 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
 
   A method is compared with its baseline at equal local epochs and rounds, by
   the differences within common seeds; `settings.pair_with_baselines` finds it.
+  Before fine-tuning, methods whose clients end up with models of their own are
+  not compared.
 
   Returns:
     The columns `COLUMNS`; NaN where there is no value.
@@ -80,12 +82,16 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
   }
   methods = settings_lib.describe(settings)['method']
   baselines = settings_lib.pair_with_baselines(settings)
+  one_model = settings.runs.groupby('label')['one_model'].first().astype(bool)
   differences = []
   for (label, *point), scores in lines.items():
     differences.append(dict(_NO_PAIR))
     baseline = baselines.get(label)
     other = lines.get((baseline, *point))
-    if other is not None:
+    _, _, percent, _ = point
+    if percent == 0 and baseline and not (one_model[[label, baseline]]).all():
+      differences[-1]['note'] = "a start for clients' models"
+    elif other is not None:
       result = method_comparison.compare(
         scores,
         other,

@@ -92,6 +92,7 @@ def plot_fixed_compute(
     [
       told,
       run_notes.tell_clients(runs),
+      run_notes.tell_starts(runs, [metric]),
       run_notes.tell_fine_tuning(runs, [metric]),
     ]
   )

@@ -349,6 +349,7 @@ def _plot(lines: pd.DataFrame, runs: pd.DataFrame) -> panels.Drawing:
   notes = (
     run_notes.tell_lines(seeds),
     run_notes.tell_clients(runs),
+    run_notes.tell_starts(runs, lines['metric'].unique()),
     run_notes.tell_fine_tuning(runs, lines['metric'].unique()),
   )
   caption = (

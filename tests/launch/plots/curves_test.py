@@ -81,6 +81,20 @@ class PlotCurvesTest(parameterized.TestCase):
       note,
     )
 
+  def test_a_note_tells_what_does_not_compare_or_is_not_there(self):
+    groups = {**_groups(), 'FedRep': [fake_runs.make_run('fed_rep')]}
+    told = (
+      "The global model is only a start for clients' models, and in no "
+      'comparison: FedRep.'
+    )
+    self.assertIn(told, _note(_draw(groups)))
+    self.assertNotIn('only a start', _note(_draw(groups, 'train/loss')))
+    frames = dataclasses.replace(
+      fake_runs.named(groups), left_out='2 of 9 runs are not finished'
+    )
+    (figure,) = curves.draw(frames, _METRIC, x_axes=['round']).values()
+    self.assertIn(' 2 of 9 runs are not finished. ', _note(figure))
+
   def test_each_of_many_methods_has_a_panel_with_its_band(self):
     groups = {
       label: [fake_runs.make_run(label, seed) for seed in (0, 1)]

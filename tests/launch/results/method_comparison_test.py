@@ -453,20 +453,45 @@ class MethodComparisonTest(parameterized.TestCase):
         del run.columns['csb/accuracy']
     groups = fake_runs.frames(runs).groups()
     found = method_comparison.compare_methods(groups, _METRIC)
-    told = method_comparison.tell_absent(groups, found)
+    told = method_comparison.tell_absent(groups, found, _METRIC)
     self.assertEndsWith(told, ': csb/accuracy of SCAFFOLD, digits.')
     groups = fake_runs.frames(runs[:-6]).groups()
     kept = {k: of for k, of in groups.items() if k != 'SCAFFOLD'}
     found = method_comparison.compare_methods(kept, _METRIC)
-    self.assertEmpty(method_comparison.tell_absent(kept, found))
+    self.assertEmpty(method_comparison.tell_absent(kept, found, _METRIC))
     # Without a common seed there is no comparison at all.
     groups['FedAvg'] = groups['FedAvg'].of(
       groups['FedAvg'].runs.assign(seed=[7, 8, 9])
     )
     found = method_comparison.compare_methods(groups, _METRIC)
     self.assertEmpty(found)
-    told = method_comparison.tell_absent(groups, found)
+    told = method_comparison.tell_absent(groups, found, _METRIC)
     self.assertEndsWith(told, ': FedFish; SCAFFOLD.')
+
+  def test_a_start_of_clients_models_is_in_no_comparison(self):
+    tuned = 'eval/personalized/accuracy'
+    runs = [*_runs(), *(fake_runs.make_run('fed_rep', s) for s in range(3))]
+    for run in runs:
+      run.columns[tuned] = run.columns[f'{tuned}_before'] = run.columns[_METRIC]
+    groups = fake_runs.frames(runs).groups()
+    for metric, expected in (
+      (_METRIC, ['FedFish']),
+      (f'{tuned}_before', ['FedFish']),
+      (tuned, ['FedFish', 'FedRep']),
+    ):
+      found = method_comparison.compare_methods(groups, metric)
+      of_metric = found[found['metric'] == metric]
+      self.assertEqual(list(of_metric['method'].unique()), expected)
+      # The note on starts of models names it.
+      self.assertNotIn(
+        metric, method_comparison.tell_absent(groups, found, metric)
+      )
+    del groups['FedFish']
+    found = method_comparison.compare_methods(groups, _METRIC)[:0]
+    self.assertEqual(method_comparison.tell_absent(groups, found, _METRIC), '')
+    self.assertEndsWith(
+      method_comparison.tell_absent(groups, found, tuned), ': FedRep.'
+    )
 
   def test_a_method_with_one_common_seed_is_named(self):
     groups = fake_runs.frames(

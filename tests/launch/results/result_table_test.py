@@ -213,6 +213,49 @@ class MethodTableTest(parameterized.TestCase):
       self.assertStartsWith(notes[0], f'{head}: the initial model')
       self.assertEndsWith(notes[0], f'training: {told}.')
 
+  def test_a_start_of_clients_models_is_not_bold_and_sets_no_target(self):
+    tuned = 'eval/personalized/accuracy'
+    gains = {'fed_avg': 0.1, 'fed_fish': 0.2, 'fed_rep': 0.0}
+    groups = {
+      name: [
+        dataclasses.replace(
+          fake_runs.make_run(name, seed),
+          columns={
+            'round': np.arange(3.0),
+            _METRIC: np.arange(3.0) * (gain + 0.001 * seed),
+            # The start is the worst, and its clients' models are the best.
+            tuned: np.arange(3.0) * (0.3 - gain + 0.001 * seed),
+            'simulated/seconds': np.arange(3.0),
+          },
+          empty={},
+        )
+        for seed in range(10)
+      ]
+      for name, gain in gains.items()
+    }
+    groups['fed_rep'][9].columns[_METRIC][:] = 9
+    table = _make(groups, [_METRIC, tuned, 'seconds:until'])
+    # The worst of the others is as good as 0.2 at the end.
+    self.assertEqual(
+      table.rows[0][3], f'Simulated seconds, until {_METRIC} is 0.2000'
+    )
+    self.assertEqual([row[3] for row in table.rows[1:]], ['2', '1', ''])
+    self.assertCountEqual(table.bold, [(2, 1), (3, 2)])
+    self.assertIn(
+      "The global model is only a start for clients' models, and in no "
+      'comparison: fed_rep.',
+      table.notes,
+    )
+    self.assertNotIn('only a start', ' '.join(_make(groups, [tuned]).notes))
+    # By default the target is of a column with results of all methods.
+    for runs in groups.values():
+      for i, run in enumerate(runs):
+        judges = 'personalized' if run.algorithm == 'fed_rep' else 'global'
+        runs[i] = dataclasses.replace(run, judged_by=judges)
+    table = _make(groups, ['seconds:until'], None)
+    self.assertIn(f'until {tuned} is 0.2000', table.rows[0][1])
+    self.assertEqual([row[1] for row in table.rows[1:]], ['1', '2', '1'])
+
   def test_the_table_for_people(self):
     groups = {
       'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],

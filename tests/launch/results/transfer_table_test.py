@@ -93,6 +93,22 @@ class TransferRowsTest(absltest.TestCase):
     of = rows[(rows['metric'] == 'accuracy') & (rows['pairs'] > 0)]
     self.assertEqual(set(of['wins']), {0})
 
+  def test_starts_of_clients_models_are_compared_after_fine_tuning(self):
+    runs = fake_runs.make_setting_runs(
+      tasks=('c4',), algorithms=('fed_avg', 'fed_rep')
+    )
+    rows = transfer_table.transfer_rows(
+      fake_runs.read_settings(fake_runs.with_transfer(runs))
+    )
+    rows = rows[rows['method'] == 'FedRep']
+    self.assertEqual(set(rows['percent'][rows['baseline'] == '']), {0})
+    self.assertEqual(
+      set(rows['percent'][rows['baseline'] == 'FedAvg']), {25, 50}
+    )
+    self.assertEqual(
+      set(rows['note'][rows['percent'] == 0]), {"a start for clients' models"}
+    )
+
   def test_rounds_have_names(self):
     run = fake_runs.make_setting_run(rounds=7)
     (score, *_) = fake_runs.make_transfer_scores(run)
