@@ -34,9 +34,9 @@ The files of --output_dir, as far as the workdirs have the data, are:
     the scores on test clients that judge the runs, their worst tenth and the
     personalised score. Unfinished runs have no results; notes count them by
     method, those of a sweep below figures, too. Bold is the best mean of a column
-    if p_holm < 0.05 for its difference from each other method. The global model of
-    a method whose clients end up with models of their own is in no comparison,
-    which a note tells
+    if p_holm < 0.05 for its difference from each other method. A global model that
+    is only a start for clients' models, as FedRep's, is in no comparison, which a
+    note tells
   methods.csv: the same of every column, a line for each
   comparison.csv: the differences from the baseline: their mean, the ends low and
     high of its 95 % bootstrap interval, n pairs with wins and ties, p of flips of

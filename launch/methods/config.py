@@ -196,14 +196,27 @@ class Config:
   @functools.cached_property
   def keeps_models(self) -> bool:
     """True if clients end up with models of their own."""
-    return self.method.keeps_models or any(
-      block.keeps_models(self.blocks[block.name]) for block in self.declared
-    )
+    return self.method.keeps_models or self._blocks_keep_models
 
   @property
   def has_one_model(self) -> bool:
     """True if all clients, held-out ones too, end up with one model."""
     return not (self.keeps_models or self.method.personalizes)
+
+  @property
+  def has_global_model(self) -> bool:
+    """True if the server's model is one to use as it is.
+
+    Ditto's is, as FedAvg's. That of FedRep needs layers that clients keep, and
+    that of HF-MAML a client's training.
+    """
+    return not (self.method.personalizes or self._blocks_keep_models)
+
+  @functools.cached_property
+  def _blocks_keep_models(self) -> bool:
+    return any(
+      block.keeps_models(self.blocks[block.name]) for block in self.declared
+    )
 
   @functools.cached_property
   def deciding(self) -> Declared | None:

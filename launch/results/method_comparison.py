@@ -106,15 +106,15 @@ def task_key(run: pd.Series) -> str:
 def is_result(run: pd.Series, column: str) -> bool:
   """Returns whether a column scores a model that a run's method promises.
 
-  If clients end up with models of their own, the server's is a start for these.
-  Some of its layers may never have been trained.
+  The server's model may be but a start for clients' own: FedRep's has layers
+  that were never trained, and HF-MAML's is trained to be fine-tuned.
 
   Args:
     run: A row of the frame of runs.
     column: A column of metrics.csv or evaluation/clients.csv, or a number of
       summary.json.
   """
-  return bool(run['one_model']) or not metric_names.is_of_server(column)
+  return bool(run['global_model']) or not metric_names.is_of_server(column)
 
 
 def find_baselines(runs: Mapping[str, pd.Series]) -> list[str]:

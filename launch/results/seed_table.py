@@ -62,7 +62,7 @@ def make_table(
     directions: The arguments of `method_comparison.stand_out`, for columns of
       scores. Costs, which have none, are never bold.
     runs: The runs, with their row as `group`, their `task`, as `family` what
-      runs share that compare, and `one_model`.
+      runs share that compare, and `global_model`.
   """
   row, *key = values.index.names[:3]
   cells = over_seeds(values, [row, *key])

@@ -82,14 +82,16 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
   }
   methods = settings_lib.describe(settings)['method']
   baselines = settings_lib.pair_with_baselines(settings)
-  one_model = settings.runs.groupby('label')['one_model'].first().astype(bool)
+  is_global = (
+    settings.runs.groupby('label')['global_model'].first().astype(bool)
+  )
   differences = []
   for (label, *point), scores in lines.items():
     differences.append(dict(_NO_PAIR))
     baseline = baselines.get(label)
     other = lines.get((baseline, *point))
     _, _, percent, _ = point
-    if percent == 0 and baseline and not (one_model[[label, baseline]]).all():
+    if percent == 0 and baseline and not (is_global[[label, baseline]]).all():
       differences[-1]['note'] = "a start for clients' models"
     elif other is not None:
       result = method_comparison.compare(

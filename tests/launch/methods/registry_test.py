@@ -203,9 +203,15 @@ class DescribeTest(parameterized.TestCase):
     self.assertGreater(ranks[3], 0)
 
   @parameterized.parameters(
-    ('fed_avg', True), ('fed_fish', True), ('fed_rep', False), ('ditto', False)
+    ('fed_avg', True),
+    ('fed_rep', False),
+    # Trained as FedAvg's, beside clients' models.
+    ('ditto', True),
+    # A start for a step of each client.
+    ('hf_maml', False),
+    ('fed_avg,batch_normalization=kept', False),
   )
-  def test_whether_there_is_one_model(self, variant, expected):
+  def test_whether_the_global_model_is_one_to_use(self, variant, expected):
     config = srpfl_digits.get_config(variant).to_dict()
     described = method_notes.describe(config_checks.read(config))
-    self.assertEqual(described['one_model'], expected)
+    self.assertEqual(described['global_model'], expected)

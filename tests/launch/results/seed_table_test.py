@@ -33,7 +33,7 @@ def _make(rows, waiting=(), runs=None, **direction):
     {_KEY: 'A'},
     values,
     {_KEY: direction} if direction else {},
-    runs.assign(family=runs['task'], one_model=True),
+    runs.assign(family=runs['task'], global_model=True),
   )
 
 
