@@ -37,6 +37,7 @@ def check(task: task_lib.Task) -> tff.learning.models.FunctionalModel:
   named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
   metrics = model.finalize_metrics(model.initialize_metrics_state())
   assert task.metric in metrics, (task.metric, [*metrics])
+  assert task.higher_is_better == (task.metric != 'mse'), task.metric
   for data in (task.train, task.validation, task.test):
     batches = datasets.sequential_batches(
       data.load_client(data.client_ids[0]), client_id='c', batch_size=5
