@@ -101,6 +101,14 @@ class LinearClientsTest(absltest.TestCase):
     np.testing.assert_array_equal(draw(), draw())
     for other in (draw(seed=1), draw(round_number=2), draw(client_id='b')):
       self.assertEmpty(np.intersect1d(draw(), other))
+    first, second = (
+      linear_representation.LinearClients(seed=seed) for seed in (0, 1)
+    )
+    for a, b in (
+      (first.representation, second.representation),
+      (first.head('a'), second.head('a')),
+    ):
+      self.assertGreater(np.abs(a - b).max(), 1e-3)
 
 
 class CreateTaskTest(absltest.TestCase):
