@@ -77,6 +77,7 @@ def read(
   for block in config.declared:
     block.check_rules(config, flat)
   _check_support(config, flat, known)
+  method.check_config(config)
   _check_weight_decay(config)
   _only(
     {b.name: b for b in config.declared if b.restores_best is not None},

@@ -6,25 +6,28 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import fields
 from launch.methods import building
+from launch.methods import config as config_lib
 from launch.methods import local_layers
 from launch.methods import method
 from launch.methods import optimizers
 
 
-def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  local_epochs = parts.config.local_epochs
-  body_epochs = parts.algorithm.body_epochs
-  if body_epochs >= local_epochs:
+def _check(config: config_lib.Config) -> None:
+  if config.algorithm.body_epochs >= config.local_epochs:
     raise errors.InputError(
-      'local_epochs, those of head and body together, must be above '
-      f'algorithm.body_epochs, {body_epochs}, since the head is trained in '
-      f'those before; got {local_epochs}.'
+      'local_epochs must be above algorithm.body_epochs, '
+      f'{config.algorithm.body_epochs}, since the head is trained in those '
+      f'before, got {config.local_epochs}.'
     )
+
+
+def _build(parts: building.Ingredients) -> building.BuiltMethod:
+  body_epochs = parts.algorithm.body_epochs
   local_tensors = local_layers.select(parts, 'local_layers')
   return parts.build(
     algorithms.build_fed_rep,
     local_tensors=local_tensors,
-    head_epochs=local_epochs - body_epochs,
+    head_epochs=parts.config.local_epochs - body_epochs,
     body_epochs=body_epochs,
     **local_layers.arguments(parts, local_tensors),
   )
@@ -52,5 +55,6 @@ METHOD = method.Method(
   shared_across=building.SHARED - {'local_epochs'},
   keeps_models=True,
   averages_models=True,
+  check_config=_check,
   build=_build,
 )

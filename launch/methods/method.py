@@ -68,6 +68,8 @@ class Method:
       and `building.parameter_values`. Runs of a sweep that differ only in these
       fields share what is built; by default no two runs do.
     fine_tunes_by: The dotted field with the rate of clients' fine-tuning.
+    check_config: A function that raises InputError for a config whose other
+      fields do not go with the method's, before any run of a sweep.
     draws: A function from the method's fields to whether `build` depends on the
       seed through more than initial weights.
   """
@@ -92,6 +94,7 @@ class Method:
   create_model: Callable[[Any], Any] = lambda parts: parts.model
   shared_across: frozenset[str] = frozenset()
   fine_tunes_by: str = config_fields.CLIENT_RATE
+  check_config: Callable[[Any], None] = lambda config: None
   draws: Callable[[config_fields.Values], bool] = lambda algorithm: False
 
   def __post_init__(self) -> None:

@@ -33,11 +33,11 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
       'num_held_out': 40,
       'classes_per_client': 2,
     },
-    rounds=32,
-    local_epochs=1,
+    rounds=16,
+    local_epochs=4,  # FedRep's body has 1 or 2 of them.
     batch_size=10,
     client_learning_rate=0.05,
-    evaluate_every=16,
+    evaluate_every=8,
   )
 
 

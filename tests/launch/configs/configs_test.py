@@ -34,6 +34,12 @@ _REFUSED = {
     ('linear_representation', name): 'evaluation.personalization_epochs'
     for name in ('fed3r', 'fed3r_rf', 'fed_ncm')
   },
+  # FedRep's head and body take an epoch each.
+  **{
+    (name, 'fed_rep'): 'local_epochs'
+    for name in ('ag_news', 'arrays', 'c4', 'fed3r_generated', 'fedfish_images')
+    + ('keyboard', 'stackoverflow')
+  },
 }
 
 
