@@ -5,6 +5,7 @@
 from collections.abc import Hashable
 from collections.abc import Mapping
 import math
+import re
 
 from launch.plots import panels
 from launch.plots import style
@@ -112,19 +113,31 @@ def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
     ).reset_index()
     for title, rounds in sections.items()
   }
+  # A mean over seeds ends with the first seed that has diverged.
+  ended = [
+    f'{method} ({title})'
+    for title, of in curves.items()
+    for method, last in of.groupby('method')['round'].max().items()
+    if last < sections[title].groupby('method')['round'].max()[method]
+  ]
   best = {}
   for title, cost in cells:
     # All methods share the point before training.
     trained = curves[title][curves[title]['round'] > 0]
     ends = front(trained[cost], trained['score'])
     best[title, cost] = trained['method'][ends].unique()
-  looks = style.method_looks(np.concatenate(list(best.values())))
+  # A method has one look at all of its values, such as mixtures.
+  looks = style.method_looks(
+    [_without_values(method) for of in best.values() for method in of]
+  )
   figure, axes = panels.new_grid(cells, (6.6, 4.0), columns=2)
   for axis, (title, cost) in zip(axes, cells):
     in_bytes = cost == 'bytes'
     points = curves[title]
     points[cost] /= 1e6 if in_bytes else 1.0
-    shown = {method: looks[method] for method in best[title, cost]}
+    shown = {
+      method: looks[_without_values(method)] for method in best[title, cost]
+    }
     for method, of in points.groupby('method'):
       look = {'color': style.PALE, 'linewidth': 1, 'zorder': 1}
       axis.plot(of[cost], of['score'], **shown.get(method, look))
@@ -147,9 +160,16 @@ def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
     figure,
     note='Means over seeds; for one model, on validation clients; for personal '
     'models, on own test data of training clients. Lines with markers '
-    'have a point that no other method beats in both numbers.',
+    'have a point that no other method beats in both numbers.'
+    + (f' Lines end where a seed diverged: {"; ".join(ended)}.' * bool(ended)),
   )
   return figure
+
+
+def _without_values(method: str) -> str:
+  """Returns 'FedCM' for 'FedCM, mixture of 0.3'."""
+  name, *parts = method.split(', ')
+  return ', '.join([name, *(p for p in parts if not re.search(r'\d', p))])
 
 
 @style.styled

@@ -206,10 +206,13 @@ def find_leads(
     for method, of in trained.groupby('method', sort=False)
   }
   control = curves[CONTROL]
+  # A run that diverges has no more evaluations.
+  seeds = trained['seed'].unique()
+  control = control.reindex(columns=seeds)
   return {
     method: {
       number: evaluation.compare_paired(
-        curve.loc[number].to_dict(),
+        curve.reindex(columns=seeds).loc[number].to_dict(),
         control.loc[number].to_dict(),
         higher_is_better=True,
       )
@@ -291,7 +294,8 @@ def _format_scores(
     'signs, not corrected for the number of methods; p of rank is that of the '
     f"mean rank against {CONTROL}'s, after Holm, and gives the verdict. "
     f'{ranks.tell_friedman(test)}. The worst tenth is the '
-    'mean of the tenth of clients with the lowest accuracies.',
+    'mean of the tenth of clients with the lowest accuracies.'
+    + _tell_diverged(table),
   )
   return text_table.Table(notes, rows, (), 1)
 
@@ -306,6 +310,8 @@ def _format_costs(
   ]
   for method, row in table.iterrows():
     missing = 'never' if math.isnan(row['to_round']) else 'unknown'
+    if row['diverged']:
+      missing = 'not in all seeds'
     rows.append(
       (
         method,
@@ -322,9 +328,17 @@ def _format_costs(
   notes = (
     'Means over seeds. The target is the highest accuracy that all but one '
     f'method reach on {_SCORED_ROUNDS[personal]}. (edge) marks a value at an '
-    'end of its grid.',
+    'end of its grid.' + _tell_diverged(table),
   )
   return text_table.Table(notes, rows, (), 2)
+
+
+def _tell_diverged(table: pd.DataFrame) -> str:
+  """Returns a sentence about methods whose runs have diverged, or ''."""
+  some = table.index[table['diverged'] > 0]
+  if some.empty:
+    return ''
+  return f' Means of {"; ".join(some)} leave out runs that have diverged.'
 
 
 def _format_ranks(test: ranks.RankTest) -> text_table.Table:
@@ -361,7 +375,7 @@ def format_joined(
   lacking = of_methods['task'].nunique() < len(joined)
   left_out = sorted(of_methods['method'].first()[lacking])
   notes = [
-    f'Ranks within each of {test.num_blocks} seeds of {", ".join(joined)}; p is '
+    f'Ranks within each of {test.num_blocks} seeds of {"; ".join(joined)}. p is '
     f"that of the mean rank against {CONTROL}'s, after Holm. "
     f'{ranks.tell_friedman(test)}. The critical difference is '
     f'{test.critical_difference:.2f}, at a level of {evaluation.ALPHA:g} for '

@@ -97,11 +97,17 @@ class DescribeTest(absltest.TestCase):
     runs.loc[(runs['method'] == 'FedFish') & (runs['seed'] == 0), 'score'] = (
       np.nan
     )
+    # It has ended after the first evaluation.
+    rounds = rounds.query('method != "FedFish" or seed != 0 or round == 1')
     _, test, _ = tables.describe(runs, rounds)
     self.assertAlmostEqual(test.ranks['FedFish'], (7 * 1 + 3) / 8)
     page = tables.format_section(runs, rounds, title='t')
     self.assertRegex(page, r'FedFish .*1 diverged')
     self.assertRegex(page, r'FedFish +\| diverged \|')
+    # Of costs, and of leads by round.
+    self.assertRegex(page, r'FedFish .*\| not in all seeds')
+    self.assertRegex(page, r'FedFish .*\+0.100, 7 of 7')
+    self.assertEqual(page.count('Means of FedFish leave out runs that'), 2)
 
   def test_leads_by_round(self):
     runs, rounds = _runs()
@@ -221,7 +227,7 @@ class JoinTasksTest(absltest.TestCase):
     self.assertLen(scores, 2 * len(_SEEDS))
     test = ranks.rank(scores)
     page = tables.format_joined(runs, test, title='t')
-    self.assertIn('16 seeds of t0, t1;', page)
+    self.assertIn('16 seeds of t0; t1.', page)
     # With equal orders: one rank, and an error of sqrt(3 * 4 / (6 * 16)).
     p = f'{2 * 2 * stats.norm.sf(8**0.5):.2g}'
     self.assertIn(['FedFish', '1.00', p, 'better'], _tables_in(page)[0])
