@@ -24,16 +24,17 @@ def describe(config: config_lib.Config) -> dict[str, Any]:
   the differences from the published form after commas: 'Partial FedAvg, clients
   weighted equally'; `deviations`, the words for these, by dotted name;
   `baseline`, its rank among the usual baselines, not positive for none, and
-  lower if clients send a part; `global_model`, whether the server's model is one
-  to use as it is; `first_cohort`, the size of the first cohort if cohorts grow; and
-  `settled`, the names of the fields whose values follow from the method and the
-  blocks.
+  lower if clients send a part; `one_model`, whether all clients end up with one
+  model; `global_model`, whether the server's model is one to use as it is;
+  `first_cohort`, the size of the first cohort if cohorts grow; and `settled`,
+  the names of the fields whose values follow from the method and the blocks.
   """
   deviations = _deviations(config)
   return {
     'title': ', '.join([_name(config), *deviations.values()]),
     'deviations': deviations,
     'baseline': _rank_baseline(config),
+    'one_model': config.has_one_model,
     'global_model': config.has_global_model,
     'first_cohort': participation.policy_of(config).first_cohort(config),
     'settled': _settled(config, json_config.flatten(config.values)),

@@ -41,6 +41,7 @@ METHOD = {
   'title': str,
   'deviations': {...: str},
   'baseline': int,
+  'one_model': bool,
   'global_model': bool,
   'first_cohort': (int, None),
   'settled': [str],
@@ -77,6 +78,7 @@ FEW_SHOT_COLUMNS = {0.0: 'before', 0.25: 'few_shot_25', 0.5: 'after'}
 _NO_LABEL = {
   'deviations': {},
   'baseline': 0,
+  'one_model': False,
   'global_model': False,
   'first_cohort': None,
   'settled': [],
