@@ -11,6 +11,7 @@ bit the same results as by itself.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import functools
 from typing import NamedTuple
@@ -113,15 +114,18 @@ def read(node: tf.compat.v1.NodeDef) -> Parameter | None:
 
 
 def names_in(computation: tff.Computation) -> frozenset[str]:
-  """Returns the names of the parameters of a TensorFlow computation.
-
-  Args:
-    computation: A computation by `tff.tensorflow.computation`; others have no
-      graph.
-  """
-  graph = tf.compat.v1.GraphDef()
-  tff.framework.serialize_computation(computation).tensorflow.graph_def.Unpack(
-    graph
-  )
-  found = map(read, graph_functions.nodes(graph))
-  return frozenset(parameter.name for parameter in found if parameter)
+  """Returns the names of the parameters in all graphs of a computation."""
+  found = set()
+  messages = [tff.framework.serialize_computation(computation)]
+  while messages:
+    message = messages.pop()
+    if message.DESCRIPTOR.name == 'TensorFlow':
+      graph = tf.compat.v1.GraphDef()
+      message.graph_def.Unpack(graph)
+      parameters = map(read, graph_functions.nodes(graph))
+      found |= {parameter.name for parameter in parameters if parameter}
+      continue
+    for field, value in message.ListFields():
+      if field.message_type is not None:
+        messages += value if isinstance(value, Sequence) else [value]
+  return frozenset(found)

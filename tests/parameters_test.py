@@ -85,4 +85,4 @@ class ParametersTest(absltest.TestCase):
   def test_computations_tell_their_names(self):
     self.assertEqual(parameters.names_in(_at_client), {'rate'})
     self.assertEqual(parameters.names_in(_at_server), {'factor'})
-    self.assertEmpty(parameters.names_in(_round))
+    self.assertEqual(parameters.names_in(_round), {'rate', 'factor'})

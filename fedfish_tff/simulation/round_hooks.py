@@ -33,7 +33,8 @@ class Schedules(hooks.Hook):
 
     Args:
       round_parameters: The function from a round to numbers by name, such as
-        factors of learning rates.
+        factors of learning rates. A run refuses names that are none of the
+        process' parameters.
     """
     self._round_parameters = round_parameters
 

@@ -247,6 +247,7 @@ def run_training(
         if any(hook.keeps(first) for hook in hooks):
           recorder.save(loop_state, first)
           checkpoints = recorder.kept_rounds()
+      checked = set()
       for round_number in range(done[1] + 1, rounds + 1):
         if any(hook.reason is not None for hook in hooks):
           break
@@ -256,6 +257,9 @@ def run_training(
         scheduled = {}
         for hook in hooks:
           scheduled.update(hook.before_round(round_number))
+        if not scheduled.keys() <= checked:
+          _check_scheduled(process, scheduled)
+          checked |= scheduled.keys()
         with parameters.replaced(scheduled):
           result = federated_round.run_round(
             process,
@@ -355,6 +359,27 @@ def _to_result(loop_state: _LoopState, round_number: int) -> TrainingResult:
     totals,
     int(loop_state.get('client_states', 0)),
   )
+
+
+def _check_scheduled(
+  process: round_problems.AnyProcess, names: Collection[str]
+) -> None:
+  """Raises InputError for a schedule that would change nothing."""
+  # FedMA's is a Python function around several computations.
+  if isinstance(process.next, tff.Computation):
+    known = parameters.names_in(process.next)
+    for name in names:
+      if name not in known:
+        raise errors.InputError(
+          'A schedule must be of a parameter of the process, such as the rate '
+          f'of client_work.build_rate_parameter_optimizer, got {name!r}; there '
+          f'are: {", ".join(sorted(known)) or "none"}.'
+        )
+  if not parameters.are_replaced_here():
+    raise errors.InputError(
+      'A schedule must run in a context that replaces parameters, as the default '
+      'of fedfish_tff.execution does, got another.'
+    )
 
 
 def _loop_state(

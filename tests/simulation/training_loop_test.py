@@ -680,6 +680,11 @@ class RunTrainingTest(training_runs.TestCase):
     self._assert_equal_runs(result, again, self.folder, self.folder)
     self.assertLen(self.rows(), 4)
 
+  def test_a_schedule_of_no_parameter(self):
+    schedules = round_hooks.Schedules(lambda round_number: {'lr': 0.5})
+    with self.assertRaisesRegex(errors.InputError, "got 'lr'; there are: none"):
+      self._run(further=[schedules])
+
   def test_rejects_bad_numbers(self):
     for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
       for value in (0, -1):
