@@ -54,7 +54,7 @@ def plot_points(
 ) -> mpl_figure.Figure:
   """Plots points of one metric: a row per task and round, a column per target.
 
-  Bars are one deviation over seeds, or the intervals of a single seed.
+  Bars of a line are one deviation over seeds, or the intervals of a single seed.
 
   Args:
     points: A row per run and score: finite ones of the columns of
@@ -78,12 +78,11 @@ def plot_points(
     lines = list(shown[task, at, target].groupby('label', sort=False))
     for number, (label, of) in enumerate(lines):
       by_share = of.groupby('percent')
-      mean, spread = by_share['mean'].mean(), by_share['mean'].std()
-      ends = by_share[['low', 'high']].mean()
-      bars = [
-        spread.fillna(mean - ends['low']),
-        spread.fillna(ends['high'] - mean),
-      ]
+      mean, ends = by_share['mean'].mean(), by_share[['low', 'high']].mean()
+      bars = [mean - ends['low'], ends['high'] - mean]
+      # A share of which one seed alone is finite has no deviation.
+      if by_share.size().max() > 1:
+        bars = [by_share['mean'].std()] * 2
       axis.errorbar(
         mean.index + _SHIFT * (number - (len(lines) - 1) / 2),
         mean,

@@ -126,6 +126,21 @@ class PlotTransferTest(absltest.TestCase):
     self.assertIn('c4 to cc_news: 20 clients (3 too small).', caption)
     drawn_figures.check_fits(self, figure)
 
+  def test_a_share_that_one_seed_has_shows_no_deviation(self):
+    runs = _runs(epochs=(1,))
+    runs[0] = dataclasses.replace(
+      runs[0],
+      transfer=tuple(
+        score._replace(mean=np.inf) if score.percent == 25 else score
+        for score in runs[0].transfer
+      ),
+    )
+    figure, _ = _draw(runs)
+    (bars,) = figure.axes[0].containers[0].lines[2]
+    heights = [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()]
+    self.assertEqual(heights[1], 0)
+    self.assertGreater(min(heights[0], heights[2]), 0)
+
   def test_a_caption_tells_diverged_clients(self):
     run = _runs()[0]
     scores = [score._replace(num_diverged=2) for score in run.transfer]
