@@ -26,7 +26,6 @@ from launch.results import text_table
 import pandas as pd
 
 NAME = 'index.html'
-_FIRST = 'eval_global'
 _PNG = b'\x89PNG\r\n\x1a\n'
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -89,7 +88,7 @@ def write_page(
       else f'<p>{text_table.NOTHING}</p>',
     ],
     'What was run': [_facts(runs)],
-    'Figures': _figures(folder, figures)
+    'Figures': _figures(folder, figures, first=runs['judged_by'].mode()[0])
     or [
       '<p>There are no figures. '
       f'{plain_text.html(failures.get("plots", ""))}</p>'
@@ -141,13 +140,23 @@ def _fold(summary: str, content: Iterable[str], opened: bool = False) -> str:
 
 
 def _figures(
-  folder: sweep_folder.SweepFolder, figures: Sequence[pathlib.Path]
+  folder: sweep_folder.SweepFolder,
+  figures: Sequence[pathlib.Path],
+  *,
+  first: str,
 ) -> list[str]:
-  """Returns the curve of the global model, and the others folded by folder."""
+  """Returns the curve of the score that judges, and others folded by folder.
+
+  Args:
+    folder: The folder of the sweep.
+    figures: The figures' files.
+    first: The group of columns that judges the most runs, such as 'global'.
+  """
   shown = [
     (os.path.relpath(path, folder.path), content)
     for path in sorted(
-      figures, key=lambda p: (_FIRST not in p.name, 'by_round' not in p.name)
+      figures,
+      key=lambda p: (f'eval_{first}' not in p.name, 'by_round' not in p.name),
     )
     if (content := _read_bitmap(path))
   ]

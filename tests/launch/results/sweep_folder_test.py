@@ -171,15 +171,17 @@ class SweepPageTest(temporary_folders.TestCase):
       policy, ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
     )
 
-  def test_the_global_model_comes_first_and_other_figures_are_folded(self):
+  def test_the_judging_score_comes_first_and_other_figures_are_folded(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0,))
-    folder, found = fake_sweeps.write_results(self, runs, [])
+    folder, found = fake_sweeps.write_results(
+      self, runs, [0.5], judged_by='personalized'
+    )
     names = [
       'a/barrier_accuracy',
-      'a/csb_accuracy_by_round',
-      'a/eval_global_accuracy_by_bytes',
       'a/eval_global_accuracy_by_round',
-      'b/eval_global_accuracy_by_round',
+      'a/eval_personalized_accuracy_by_bytes',
+      'a/eval_personalized_accuracy_by_round',
+      'b/eval_personalized_accuracy_by_round',
     ]
     paths = [folder.plots_path / f'{name}.png' for name in names]
     for path in paths:
@@ -204,13 +206,13 @@ class SweepPageTest(temporary_folders.TestCase):
     self.assertEqual(
       shown[:7],
       [
-        'plots/a/eval_global_accuracy_by_round.png',
+        'plots/a/eval_personalized_accuracy_by_round.png',
         'details',
-        'plots/a/eval_global_accuracy_by_bytes.png',
-        'plots/a/csb_accuracy_by_round.png',
+        'plots/a/eval_personalized_accuracy_by_bytes.png',
+        'plots/a/eval_global_accuracy_by_round.png',
         'plots/a/barrier_accuracy.png',
         'details',
-        'plots/b/eval_global_accuracy_by_round.png',
+        'plots/b/eval_personalized_accuracy_by_round.png',
       ],
     )
 
