@@ -117,6 +117,11 @@ def is_result(run: pd.Series, column: str) -> bool:
   return bool(run['global_model']) or not metric_names.is_of_server(column)
 
 
+def are_results(groups: Groups, pair: Iterable[str], column: str) -> bool:
+  """Returns whether a column has results of all methods of a pair."""
+  return all(is_result(groups[label].runs.iloc[0], column) for label in pair)
+
+
 def find_baselines(runs: Mapping[str, pd.Series]) -> list[str]:
   """Returns the labels of the highest positive `baseline`; empty for none.
 
@@ -383,7 +388,7 @@ def compare_columns(
   pairs = pair_methods(groups).compared
   finished = {label: of.finished() for label, of in groups.items()}
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
-    if not _are_results(groups, pair, metric):
+    if not are_results(groups, pair, metric):
       continue
     both = [finished[label] for label in pair]
     if paired_by == CLIENTS or metric.startswith(_TEST):
@@ -403,11 +408,6 @@ def compare_columns(
   family = table.groupby([tasks, 'metric', 'rounds', 'paired_by'])['p']
   table['p_holm'] = family.transform(paired_comparison.adjust_holm)
   return table
-
-
-def _are_results(groups: Groups, pair: Iterable[str], column: str) -> bool:
-  """Returns whether a column has results of all methods of a pair."""
-  return all(is_result(groups[label].runs.iloc[0], column) for label in pair)
 
 
 def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
@@ -479,7 +479,7 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame, metric: str) -> str:
     metric: The column that counts if there is no comparison.
   """
   pairs = pair_methods(groups).compared
-  methods = [pair[0] for pair in pairs if _are_results(groups, pair, metric)]
+  methods = [pair[0] for pair in pairs if are_results(groups, pair, metric)]
   of_seeds = comparisons[comparisons['paired_by'] == SEEDS]
   head = 'Not compared, without values in common with the baseline'
   if of_seeds.empty:
@@ -491,7 +491,7 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame, metric: str) -> str:
       pair[0]
       for pair in pairs
       if pair[0] not in there
-      and _are_results(groups, pair, metric)
+      and are_results(groups, pair, metric)
       and not all(_read(groups[label], metric).empty for label in pair)
     ]
     if without:

@@ -69,16 +69,28 @@ def plot_local_epochs(
   tasks = table['task'].unique()
   looks = style.method_looks(table['method'])
   pairs = settings_lib.pair_with_baselines(kept)
+  groups = kept.groups()
+  columns = {
+    state: f'{split}/{of[0].format(name)}' for state, of in _STATES.items()
+  }
   differences = {}
   results = []
   for label, other in pairs.items():
     a, b = scores[label].align(scores[other], join='inner', axis=0)
+    compared = [
+      state
+      for state, column in columns.items()
+      if method_comparison.are_results(groups, (label, other), column)
+    ]
     # Ties have a difference of 0.
     differences[label] = pd.DataFrame(
-      {of: ranking.gains(a[of], b[of], higher_is_better=True) for of in a},
+      {
+        state: ranking.gains(a[state], b[state], higher_is_better=True)
+        for state in compared
+      },
       a.index,
     )
-    for state in _STATES:
+    for state in compared:
       result = method_comparison.compare(
         a[state].dropna(),
         b[state].dropna(),
@@ -147,11 +159,12 @@ def plot_local_epochs(
     for s in table.itertuples()
     if (missing := scores[s.Index]['global'].isna().sum())
   ]
-  tuned = run_notes.tell_fine_tuning(
-    kept.runs, [f'{split}/personalized/{name}']
-  )
-  if tuned:
-    caption += f' {tuned}.'
+  for note in (
+    run_notes.tell_starts(kept.runs, columns.values()),
+    run_notes.tell_fine_tuning(kept.runs, columns.values()),
+  ):
+    if note:
+      caption += f' {note}.'
   if left_out:
     caption += f' Left out, diverged or not finished: {"; ".join(left_out)}.'
   if pairs:

@@ -14,6 +14,7 @@ from launch.plots import transfer
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import run_notes
+from launch.results import run_reader
 from launch.results import transfer_table
 
 import numpy as np
@@ -43,11 +44,15 @@ def plot_transfer(
   order = {transfer_table.HALF: 0, transfer_table.LAST: 1}
   points = points.sort_values('at', key=lambda at: at.map(order), kind='stable')
   figure = transfer.plot_points(points, (panels.PAPER_COLUMN, 1.9))
-  tuned = run_notes.tell_fine_tuning(
-    settings.runs, [f'test/personalized/{metric}']
+  runs = settings.runs[settings.runs['label'].isin(points['label'])]
+  columns = [f'{of}/{metric}' for of in run_reader.FEW_SHOT_COLUMNS.values()]
+  note = run_notes.join(
+    [
+      run_notes.tell_starts(runs, columns),
+      run_notes.tell_fine_tuning(runs, [f'test/personalized/{metric}']),
+    ]
   )
-  caption = _caption(points, metric) + (f' {tuned}.' if tuned else '')
-  return panels.Drawing(figure, caption)
+  return panels.Drawing(figure, f'{_caption(points, metric)} {note}'.rstrip())
 
 
 def _caption(points: pd.DataFrame, metric: str) -> str:

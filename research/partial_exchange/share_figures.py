@@ -85,9 +85,10 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   }
   what = 'weights' if 'coordinates' in selections else 'tensors'
   share = f'Share of the {what} that are sent'
-  note = run_notes.join(
-    [run_notes.describe_finished(runs, _POOLING).removesuffix('.'), left_out]
-  )
+  notes = [
+    run_notes.describe_finished(runs, _POOLING).removesuffix('.'),
+    left_out,
+  ]
   figures = {}
   for prefix, whose in _MODELS.items():
     title = f'{column_titles.title(metric)} {whose}'
@@ -99,16 +100,25 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     ):
       in_bytes = points is by_bytes
       if len(points):
+        starts = _tell_starts(runs, points, prefix + metric)
         file_name = style.slug(f'share_{prefix.split("/")[1]}_{name}')
         figures[file_name] = plot_scores(
           points,
           x_label='Sent by all clients' if in_bytes else share,
           metric=score,
           title=run_notes.name_task(words, runs),
-          note=note,
+          note=run_notes.join([*notes, starts]),
           in_bytes=in_bytes,
         )
   return figures
+
+
+def _tell_starts(runs: pd.DataFrame, points: pd.DataFrame, column: str) -> str:
+  """Returns the note of `run_notes.tell_starts` on the lines of a figure."""
+  drawn = runs.loc[points.index]
+  # The only line of a variant may have no name.
+  names = [of or other for of, other in zip(points['line'], drawn['variant'])]
+  return run_notes.tell_starts(drawn.assign(label=names), [column])
 
 
 def _class_scores(runs: pd.DataFrame, prefix: str) -> pd.DataFrame:

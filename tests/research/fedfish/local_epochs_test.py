@@ -96,6 +96,22 @@ class PlotLocalEpochsTest(absltest.TestCase):
     )
     self.assertNotIn('minus', caption)
 
+  def test_starts_of_clients_models_are_named_and_in_no_difference(self):
+    figure, caption = _draw(
+      fake_runs.make_setting_runs([(1, 6), (8, 6)], ('fed_avg', 'fed_rep'))
+    )
+    scores, differences = figure.axes
+    self.assertLen(_means(scores), 8)
+    # Of personalised models alone, by local epochs.
+    np.testing.assert_allclose(_means(differences), 2 * [0.0], atol=1e-12)
+    self.assertNotIn('global: ', caption)
+    self.assertIn('FedRep, 8 local epochs, personalized: +0', caption)
+    self.assertIn(
+      "The global model is only a start for clients' models, and in no "
+      'comparison: FedRep',
+      caption,
+    )
+
   def test_runs_without_personalisation(self):
     runs = fake_runs.make_setting_runs()
     for run in runs:

@@ -147,6 +147,17 @@ class PlotTransferTest(absltest.TestCase):
     _, caption = _draw([dataclasses.replace(run, transfer=tuple(scores))])
     self.assertIn('20 clients (3 too small, 2 diverged).', caption)
 
+  def test_a_caption_names_starts_of_clients_models_that_are_drawn(self):
+    runs = fake_runs.make_setting_runs(
+      [(1, 6)], ('fed_avg', 'fed_rep', 'fed_per'), ('c4',), seeds=(0,)
+    )
+    _, caption = _draw([*fake_runs.with_transfer(runs[:2]), runs[2]])
+    self.assertEndsWith(
+      caption,
+      "The global model is only a start for clients' models, and in no "
+      'comparison: FedRep.',
+    )
+
   def test_several_tasks_and_runs_without_scores(self):
     runs = _runs(tasks=('c4', 'cc_news'), epochs=(1,))
     runs[0] = dataclasses.replace(runs[0], transfer=())

@@ -110,6 +110,10 @@ def _share_sweep(variant='fed_avg,exchange=partial', **kwargs):
   return ag_news.share_sweep(variant, **{'shares': (0.5,), **kwargs})
 
 
+def _note(figure):
+  return ' '.join(figure.legends[0].get_title().get_text().split())
+
+
 class DrawTest(absltest.TestCase):
   def _read(self, runs, scores=(), **options):
     """Returns the runs of a sweep, with scores on test clients."""
@@ -164,9 +168,8 @@ class DrawTest(absltest.TestCase):
         },
       )
     self.assertEqual(figure.get_suptitle(), 'Accuracy on test data (ag_news)')
-    note = ' '.join(figure.legends[0].get_title().get_text().split())
     self.assertStartsWith(
-      note,
+      _note(figure),
       '2 seeds: lines are their means, and bands go from the lowest to the '
       'highest.',
     )
@@ -211,6 +214,7 @@ class DrawTest(absltest.TestCase):
     self.assertEqual(told['beta 1', 'largest drift'], [(0.5, 0.7), (1.0, 0.7)])
     lines = {line for _, line in _told(figures['share_clients_f1'])}
     self.assertEqual(lines, {'world'})
+    self.assertNotIn('only a start', _note(figures['share_clients_accuracy']))
 
   def test_rules_for_the_unsent_end_in_their_own_run_of_all(self):
     figures = self._draw(
@@ -243,6 +247,21 @@ class DrawTest(absltest.TestCase):
         ('', f'{client}, largest drift'): [(0.5, 3), (1.0, 5)],
         ('', f'{client}, smallest drift'): [(0.5, 4), (1.0, 5)],
       },
+    )
+    self.assertEndsWith(
+      _note(figures['share_global_accuracy']),
+      "The global model is only a start for clients' models, and in no "
+      f'comparison: {client}, largest drift; {client}, smallest drift.',
+    )
+
+  def test_a_line_without_a_name_is_told_by_its_variant(self):
+    variant = 'fed_avg,exchange=partial,unsent=client_keeps'
+    figures = self._draw(
+      _share_sweep(variant, directions=('largest',), betas=(1.0,)), range(2)
+    )
+    self.assertEndsWith(
+      _note(figures['share_global_accuracy']),
+      f'in no comparison: {variant}.',
     )
 
   def test_no_line_ends_in_the_run_of_another_variant(self):
