@@ -16,7 +16,7 @@ question global. `score` is the accuracy that judges: for global, on test
 clients; for personal, of clients' fine-tuned models on training clients' own
 test data. In equal_terms_rounds.csv it is, for global, on validation clients.
 `task` has the concentration of clients' labels beside the name, since each is a
-task of its own: `cifar10_dirichlet, alpha 0.1`.
+task of its own: `cifar10_dirichlet, alpha 0.1`, `ag_news, beta 0.25`.
 """
 
 from collections.abc import Iterable
@@ -52,6 +52,8 @@ _SO_FAR = {
 }
 _SCORES = ('score', 'worst_tenth', 'client_std', 'new_clients', 'one_model')
 _OWN = 'own_fine_tuned'
+# The options of tasks, of which one has one at most.
+_CONCENTRATIONS = ('alpha', 'beta')
 # The task decides it for all methods.
 _SAME_FOR_ALL = ('max_examples_per_client',)
 
@@ -141,10 +143,12 @@ def read_sweep(
 
 def _name_task(run: pd.Series) -> str:
   """Returns the name of a run's task, with the concentration of its labels."""
-  alpha = run.fields.get('task.alpha')
-  if alpha is None:
-    return run.task
-  return f'{run.task}, alpha {sweep_results.format_value(alpha)}'
+  parts = [run.task]
+  for name in _CONCENTRATIONS:
+    value = run.fields.get(f'task.{name}')
+    if value is not None:
+      parts.append(f'{name} {sweep_results.format_value(value)}')
+  return ', '.join(parts)
 
 
 def _read_tuned(

@@ -335,6 +335,21 @@ class DrawTest(absltest.TestCase):
     ]
     self.assertEqual(is_pale, [[False, False, False], [True, False, True]])
 
+  def test_a_method_has_one_look_and_the_end_of_its_line_is_told(self):
+    _, rounds = _runs()
+    # The name of a method has its tuned values, which differ between tasks.
+    valued = rounds.replace({'method': {'FedFish': 'FedFish, damping 0.1'}})
+    ended = rounds.query('method != "SCAFFOLD" or seed != 0 or round == 1')
+    figure = figures.draw_costs({'a': ended, 'b': valued})
+    colors = [
+      {line.get_color() for line in axis.lines if line.get_zorder() > 1}
+      for axis in self._axes(figure)
+    ]
+    self.assertEqual(colors[1], colors[3])
+    (legend,) = figure.legends
+    told = ' '.join(legend.get_title().get_text().split())
+    self.assertEndsWith(told, 'Lines end where a seed diverged: SCAFFOLD (a).')
+
   def test_personal_models_against_the_servers(self):
     runs, rounds = _runs('personal')
     runs['one_model'] /= 2
