@@ -127,9 +127,8 @@ class OwnDataEvaluation:
     self._scorers = groups
     if not self.client_ids:
       raise errors.InputError(
-        'test must have a client of train, such as '
-        f'{train.client_ids[0]!r}, got others, such as '
-        f'{test.client_ids[0]!r}.'
+        f'test must have a client of train, got none of its '
+        f'{len(train.client_ids)} among {len(test.client_ids)}.'
       )
 
   @property

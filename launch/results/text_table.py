@@ -64,7 +64,8 @@ def be(number: int) -> str:
 
 def tell_done(finished: int, total: int, diverged: int) -> str:
   """Returns '3 of 4 runs are finished, of which 1 diverged'."""
-  told = f'{finished} of {count(total, "run")} {be(finished)} finished'
+  verb = be(1 if total == 1 else finished)
+  told = f'{finished} of {count(total, "run")} {verb} finished'
   return f'{told}, of which {diverged} diverged' if diverged else told
 
 

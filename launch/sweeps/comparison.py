@@ -119,7 +119,12 @@ def _parse_fields(
       )
     field = match[1]
     old = next((own[field] for own in known if field in own), None)
-    values = [_parse_value(part, old) for part in _split_values(match[2])]
+    parts = _split_values(match[2])
+    if parts is None:
+      raise errors.InputError(
+        f'{flag} must have pairs of brackets, got {text!r}.'
+      )
+    values = [_parse_value(part, old) for part in parts]
     if len({repr(value) for value in values}) < len(values):
       raise errors.InputError(
         f'The values of {flag}={text} must differ from each other.'
@@ -128,16 +133,22 @@ def _parse_fields(
   return found
 
 
-def _split_values(text: str) -> list[str]:
-  """Splits a text at its commas outside of brackets, which may be nested."""
+def _split_values(text: str) -> list[str] | None:
+  """Splits a text at its commas outside of brackets, which may be nested.
+
+  Returns:
+    The parts; None if brackets are no pairs.
+  """
   parts, depth = [''], 0
   for letter in text:
     depth += (letter in '([{') - (letter in ')]}')
+    if depth < 0:
+      return None
     if letter == ',' and depth == 0:
       parts.append('')
     else:
       parts[-1] += letter
-  return parts
+  return None if depth else parts
 
 
 def _parse_value(text: str, old: Any) -> Any:

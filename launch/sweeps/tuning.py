@@ -62,11 +62,12 @@ class Tuning:
       if not finished and name not in self._failed
     ]
     if open_runs:
+      named = open_runs[0] + ', ...' * (len(open_runs) > 1)
       raise errors.InputError(
         f'--tuned_by={path}: {len(open_runs)} of its '
         f'{text_table.count(len(results), "run")} '
-        f'{text_table.be(len(open_runs))} not finished ({open_runs[0]}{", ..." if open_runs[1:] else ""}); '
-        'finish that sweep first.'
+        f'{text_table.be(len(open_runs))} not finished ({named}); finish that '
+        'sweep first.'
       )
     if metric is not None:
       _check_metric(metric, results, path)

@@ -173,7 +173,10 @@ class OwnDataEvaluationTest(absltest.TestCase):
 
   def test_bad_arguments(self):
     others = datasets.InMemoryClientData({'z': _clients()['a'][1]})
-    with self.assertRaisesRegex(errors.InputError, "as 'a', got others.*'z'"):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      'must have a client of train, got none of its 4 among 1',
+    ):
       _evaluation(True, test=others)
     with self.assertRaisesRegex(
       errors.InputError, 'group must be one of own_g'

@@ -59,7 +59,7 @@ class LayersTest(parameterized.TestCase):
     layers.check_sizes(filters=(1, np.int64(2)), units=())
     for value in (0, -1, 1.5, '3', None):
       with self.assertRaisesRegex(
-        errors.InputError, f'units must hold positive integers, got {value!r}'
+        errors.InputError, f'units must be a positive integer, got {value!r}'
       ):
         layers.check_sizes(filters=(1,), units=(2, value))
 

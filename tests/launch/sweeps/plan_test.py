@@ -290,6 +290,10 @@ class ComparisonTest(parameterized.TestCase):
     ({'methods': 'fed_agv'}, 'Did you mean fed_avg'),
     ({'seeds': 101}, 'seeds must be a number from 1 to 100, got 101'),
     ({'grid': ['rounds']}, "--grid must be FIELD=VALUE,VALUE.* got 'rounds'"),
+    (
+      {'grid': ['task.hidden_units=(8,),(8']},
+      r"--grid must have pairs of brackets, got 'task.hidden_units=\(8,\),\(8'",
+    ),
     ({'grid': ['rounds=1', 'rounds=2']}, "each field once, got 'rounds=2'"),
     ({'grid': ['rounds=1,1']}, 'rounds=1,1 must differ from each other'),
     ({'tune': ['rate:1,2']}, 'fed_avg must have the field rate, got none'),
