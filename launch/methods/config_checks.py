@@ -52,7 +52,7 @@ def read(
     {**config_fields.FIELDS, **fields.of_checks({**blocks, **optional})},
     owner=method.name,
   )
-  method.check('algorithm.', values['algorithm'])
+  method.check_fields('algorithm.', values['algorithm'])
   _check_task(values['task'])
   config = config_lib.Config(
     values=values,
@@ -77,7 +77,7 @@ def read(
   for block in config.declared:
     block.check_rules(config, flat)
   _check_support(config, flat, known)
-  method.check_config(config)
+  method.check(config)
   _check_weight_decay(config)
   _only(
     {b.name: b for b in config.declared if b.restores_best is not None},

@@ -55,6 +55,6 @@ METHOD = method.Method(
   shared_across=building.SHARED - {'local_epochs'},
   keeps_models=True,
   averages_models=True,
-  check_config=_check,
+  check=_check,
   build=_build,
 )

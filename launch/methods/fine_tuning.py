@@ -55,7 +55,7 @@ def _check_start(config: config_lib.Config) -> None:
       f'{field}.name must be {NO_START} or a method with a closed form, got '
       f'{name!r}: {method.why_not("fine_tuning_start")}.'
     )
-  method.check(f'{field}.', start)
+  method.check_fields(f'{field}.', start)
 
 
 # The values of Fed3R's published fine-tuning.

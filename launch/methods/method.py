@@ -68,8 +68,8 @@ class Method:
       and `building.parameter_values`. Runs of a sweep that differ only in these
       fields share what is built; by default no two runs do.
     fine_tunes_by: The dotted field with the rate of clients' fine-tuning.
-    check_config: A function that raises InputError for a config whose other
-      fields do not go with the method's, before any run of a sweep.
+    check: A function that raises InputError for a config whose other fields do
+      not go with the method's, before any run of a sweep.
     draws: A function from the method's fields to whether `build` depends on the
       seed through more than initial weights.
   """
@@ -94,7 +94,7 @@ class Method:
   create_model: Callable[[Any], Any] = lambda parts: parts.model
   shared_across: frozenset[str] = frozenset()
   fine_tunes_by: str = config_fields.CLIENT_RATE
-  check_config: Callable[[Any], None] = lambda config: None
+  check: Callable[[Any], None] = lambda config: None
   draws: Callable[[config_fields.Values], bool] = lambda algorithm: False
 
   def __post_init__(self) -> None:
@@ -163,7 +163,7 @@ class Method:
     """Returns the reason why the method does not support something."""
     return self.reasons.get(what, SUPPORTS[what])
 
-  def check(self, prefix: str, block: Mapping[str, Any]) -> None:
+  def check_fields(self, prefix: str, block: Mapping[str, Any]) -> None:
     """Checks the name and the fields of the method.
 
     Args:

@@ -88,7 +88,7 @@ def write_page(
       else f'<p>{text_table.NOTHING}</p>',
     ],
     'What was run': [_facts(runs)],
-    'Figures': _figures(folder, figures, first=runs['judged_by'].mode()[0])
+    'Figures': _figures(folder, figures, first=_judging(runs))
     or [
       '<p>There are no figures. '
       f'{plain_text.html(failures.get("plots", ""))}</p>'
@@ -139,6 +139,11 @@ def _fold(summary: str, content: Iterable[str], opened: bool = False) -> str:
   )
 
 
+def _judging(runs: pd.DataFrame) -> str:
+  """Returns the group of columns that judges most of the runs that have begun."""
+  return next(iter(runs['judged_by'][runs['metric'].notna()].mode()), 'global')
+
+
 def _figures(
   folder: sweep_folder.SweepFolder,
   figures: Sequence[pathlib.Path],
@@ -150,7 +155,7 @@ def _figures(
   Args:
     folder: The folder of the sweep.
     figures: The figures' files.
-    first: The group of columns that judges the most runs, such as 'global'.
+    first: The group of columns of that score, such as 'global'.
   """
   shown = [
     (os.path.relpath(path, folder.path), content)

@@ -172,7 +172,8 @@ class SweepPageTest(temporary_folders.TestCase):
     )
 
   def test_the_judging_score_comes_first_and_other_figures_are_folded(self):
-    runs = fake_sweeps.grid(['fed_avg'], seed=(0,))
+    # Two have not begun.
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1, 2))
     folder, found = fake_sweeps.write_results(
       self, runs, [0.5], judged_by='personalized'
     )
