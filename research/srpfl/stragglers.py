@@ -25,6 +25,7 @@ from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import frames as frames_lib
+from launch.results import method_comparison
 from launch.results import result_table
 from launch.results import run_labels
 from launch.results import run_notes
@@ -82,11 +83,12 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
     share: the most clients per round, and the kind of speeds; `base`, the
     method; `method`, the same with +FT if the model of all clients is
     fine-tuned; `policy`, the title of the choice of clients; `metric`, a column
-    of metrics.csv; `higher_is_better`; `is_before`, whether that is before
-    fine-tuning; `run`; `round`; `value`; `seconds`, the simulated time, mean
-    over seeds, without messages, or with them if there is an `only_cost`; and
-    `only_cost`, the one cost of messages at which the runs are as they are,
-    since it decides on the first answers, NaN if it only takes time.
+    of metrics.csv; `is_result`, whether the method promises the model that it
+    scores; `higher_is_better`; `is_before`, whether that is before fine-tuning;
+    `run`; `round`; `value`; `seconds`, the simulated time, mean over seeds,
+    without messages, or with them if there is an `only_cost`; and `only_cost`,
+    the one cost of messages at which the runs are as they are, since it decides
+    on the first answers, NaN if it only takes time.
   """
   frames = _describe_timed(frames)
   if frames.runs.empty:
@@ -126,6 +128,7 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
             method=method,
             policy=first.deviations.get(_POLICY, policy),
             metric=column,
+            is_result=method_comparison.is_result(first, column),
             higher_is_better=frames_lib.higher_is_better(of.runs, column),
             is_before=column == before,
             only_cost=first.only_cost,
@@ -228,6 +231,9 @@ def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
 def format_table(lines: pd.DataFrame, costs: Sequence[float]) -> str:
   """Returns a table of the times to the value that half of the lines reach.
 
+  Lines of models that are only starts for others do not count; without further
+  lines, there is no table.
+
   Args:
     lines: The result of `read_lines`; the lines of one task and conditions are
       compared.
@@ -240,7 +246,10 @@ def format_table(lines: pd.DataFrame, costs: Sequence[float]) -> str:
     # The initial model is no result of training.
     means = kept[kept['round'] > 0].groupby(['line', 'round'])['value'].mean()
     bests = means.groupby('line').agg(best)
-    target = sorted(bests, reverse=higher_is_better)[(len(bests) - 1) // 2]
+    counted = bests[bests.index.isin(kept['line'][kept['is_result']])]
+    if counted.empty:
+      continue
+    target = sorted(counted, reverse=higher_is_better)[(len(counted) - 1) // 2]
     rows = [
       ('method', 'participation', 'seeds', 'rounds', 'best')
       + tuple(f'seconds until {target:.3f}, messages {c:g}' for c in costs)

@@ -240,6 +240,15 @@ class StragglerLinesTest(absltest.TestCase):
       ],
     )
 
+  def test_starts_of_clients_models_set_no_target(self):
+    runs = [fake_runs.make_timed_run(of) for of in ('fed_rep', 'fed_avg')]
+    table = stragglers.format_table(_read(runs, _BEFORE), [5])
+    _, head, *rows = table.splitlines()
+    self.assertIn('seconds until 0.400', head)
+    self.assertEqual([row.split()[0] for row in rows], ['FedRep', 'FedAvg'])
+    starts = _read(runs[:1], _BEFORE)
+    self.assertEqual(stragglers.format_table(starts, [5]), '')
+
 
 class PlotStragglersTest(absltest.TestCase):
   def test_a_row_a_cost_and_a_column_a_task(self):
