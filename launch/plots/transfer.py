@@ -20,6 +20,8 @@ import pandas as pd
 
 # The shift between lines of a panel, so that bars do not hide each other.
 _SHIFT = 1.6  # Per cent of a client's data.
+# The columns that tell lines of all panels apart.
+_LINE = ['task', 'at', 'target', 'label']
 
 
 @style.styled
@@ -47,6 +49,17 @@ def plot_workdir_transfer(
       panels.set_figure_title(figure, title)
       figures[f'transfer_{metric}'] = figure
   return figures
+
+
+def tell_bars(points: pd.DataFrame) -> str:
+  """Returns the meaning of the bars that `plot_points` draws."""
+  seeds = points.groupby([*_LINE, 'percent']).size().groupby(_LINE).max()
+  told = []
+  if (seeds > 1).any():
+    told.append('one standard deviation over seeds')
+  if (seeds == 1).any():
+    told.append('95 % intervals of the mean over clients')
+  return ' or, of a single seed, '.join(told)
 
 
 def plot_points(

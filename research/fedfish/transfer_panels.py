@@ -62,8 +62,8 @@ def _caption(points: pd.DataFrame, metric: str) -> str:
     'share of the data of each, always on the same unseen half; clients of '
     'fewer than 4 examples are left out. R is the last round, R/2 the round '
     'half-way. Points: means over clients, then over '
-    f'{run_notes.count_seeds(points.groupby(line).size())}; bars: one standard '
-    'deviation over seeds.'
+    f'{run_notes.count_seeds(points.groupby(line).size())}; bars: '
+    f'{transfer.tell_bars(points)}.'
   )
   for (task, target), of in points.groupby(['task', 'target'], sort=False):
     numbers, too_small = (

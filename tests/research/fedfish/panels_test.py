@@ -135,11 +135,29 @@ class PlotTransferTest(absltest.TestCase):
         for score in runs[0].transfer
       ),
     )
-    figure, _ = _draw(runs)
+    figure, caption = _draw(runs)
     (bars,) = figure.axes[0].containers[0].lines[2]
     heights = [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()]
     self.assertEqual(heights[1], 0)
     self.assertGreater(min(heights[0], heights[2]), 0)
+    self.assertIn('; bars: one standard deviation over seeds.', caption)
+
+  def test_a_caption_tells_bars_of_single_seeds(self):
+    runs = _runs(epochs=(1,))
+    for of, told in (
+      (runs[::2], '95 % intervals of the mean over clients'),
+      (
+        runs[1:],
+        'one standard deviation over seeds or, of a single seed, 95 % intervals '
+        'of the mean over clients',
+      ),
+    ):
+      figure, caption = _draw(of)
+      self.assertIn(f'; bars: {told}.', caption)
+      (bars,) = figure.axes[0].containers[0].lines[2]
+      np.testing.assert_allclose(
+        [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()], 0.02
+      )
 
   def test_a_caption_tells_diverged_clients(self):
     run = _runs()[0]
