@@ -60,8 +60,8 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
 
   A method is compared with its baseline at equal local epochs and rounds, by
   the differences within common seeds; `settings.pair_with_baselines` finds it.
-  Before fine-tuning, methods whose clients end up with models of their own are
-  not compared.
+  Before fine-tuning, methods whose global model is only a start for clients'
+  models are not compared.
 
   Returns:
     The columns `COLUMNS`; NaN where there is no value.
@@ -82,22 +82,25 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
   }
   methods = settings_lib.describe(settings)['method']
   baselines = settings_lib.pair_with_baselines(settings)
-  is_global = (
-    settings.runs.groupby('label')['global_model'].first().astype(bool)
-  )
+  groups = settings.groups()
   differences = []
   for (label, *point), scores in lines.items():
     differences.append(dict(_NO_PAIR))
     baseline = baselines.get(label)
     other = lines.get((baseline, *point))
-    _, _, percent, _ = point
-    if percent == 0 and baseline and not (is_global[[label, baseline]]).all():
+    _, _, percent, metric = point
+    before = f'{run_reader.FEW_SHOT_COLUMNS[0]}/{metric}'
+    if (
+      baseline
+      and percent == 0
+      and not method_comparison.are_results(groups, (label, baseline), before)
+    ):
       differences[-1]['note'] = "a start for clients' models"
     elif other is not None:
       result = method_comparison.compare(
         scores,
         other,
-        higher_is_better=frames_lib.higher_is_better(settings.runs, point[-1]),
+        higher_is_better=frames_lib.higher_is_better(settings.runs, metric),
       )
       if result is not None:
         differences[-1]['baseline'] = methods[baseline]

@@ -95,10 +95,14 @@ class TransferRowsTest(absltest.TestCase):
 
   def test_starts_of_clients_models_are_compared_after_fine_tuning(self):
     runs = fake_runs.make_setting_runs(
-      tasks=('c4',), algorithms=('fed_avg', 'fed_rep')
+      tasks=('c4',), algorithms=('fed_avg', 'fed_rep', 'ditto', 'hf_maml')
     )
     rows = transfer_table.transfer_rows(
       fake_runs.read_settings(fake_runs.with_transfer(runs))
+    )
+    self.assertEqual(
+      set(rows['method'][(rows['percent'] == 0) & (rows['pairs'] > 0)]),
+      {'Ditto'},
     )
     rows = rows[rows['method'] == 'FedRep']
     self.assertEqual(set(rows['percent'][rows['baseline'] == '']), {0})
