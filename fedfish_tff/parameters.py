@@ -16,6 +16,7 @@ import contextlib
 import functools
 from typing import NamedTuple
 
+from fedfish_tff import errors
 from fedfish_tff import graph_functions
 from fedfish_tff import private_apis
 
@@ -91,10 +92,18 @@ def values() -> dict[str, float]:
   return dict(_values)
 
 
-def are_replaced_here() -> bool:
-  """Returns whether the current execution context replaces parameters."""
+def check_replaced_here(subject: str) -> None:
+  """Raises InputError unless the current execution context replaces parameters.
+
+  Args:
+    subject: The words for what needs it, such as 'a schedule'.
+  """
   with replaced({_PROBE: 1.0}):
-    return bool(_read_probe()())
+    if not _read_probe()():
+      raise errors.InputError(
+        'The execution context must be one that replaces parameters, such as '
+        f'cohort, for {subject}, got another.'
+      )
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters against arithmetic, wherever in a computation they stand."""
 
+from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff.execution import contexts
 
@@ -86,3 +87,14 @@ class ParametersTest(absltest.TestCase):
     self.assertEqual(parameters.names_in(_at_client), {'rate'})
     self.assertEqual(parameters.names_in(_at_server), {'factor'})
     self.assertEqual(parameters.names_in(_round), {'rate', 'factor'})
+
+  def test_contexts_that_know_no_parameters_are_refused(self):
+    parameters.check_replaced_here('a schedule')
+    with (
+      contexts.create_context('local_worker') as context,
+      tff.framework.get_context_stack().install(context),
+      self.assertRaisesRegex(
+        errors.InputError, 'must be .* such as cohort, for a schedule, got'
+      ),
+    ):
+      parameters.check_replaced_here('a schedule')

@@ -375,11 +375,7 @@ def _check_scheduled(
           f'of client_work.build_rate_parameter_optimizer, got {name!r}; there '
           f'are: {", ".join(sorted(known)) or "none"}.'
         )
-  if not parameters.are_replaced_here():
-    raise errors.InputError(
-      'A schedule must run in a context that replaces parameters, as the default '
-      'of fedfish_tff.execution does, got another.'
-    )
+  parameters.check_replaced_here('a schedule')
 
 
 def _loop_state(

@@ -266,11 +266,8 @@ def round_parameters(
   found = {}
   for hook in hooks:
     found |= hook.before_round(round_number)
-  if found and not parameters.are_replaced_here():
-    raise errors.InputError(
-      '--context must be cohort for a schedule of learning rates, since '
-      'rates cannot be replaced in this execution context.'
-    )
+  if found:
+    parameters.check_replaced_here('a schedule of learning rates')
   return found
 
 

@@ -16,7 +16,6 @@ import dataclasses
 import math
 from typing import Any
 
-from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff.evaluation import metric_names
@@ -45,12 +44,9 @@ def tuned_with(
   name = config_fields.CLIENT_RATE
   config = dataclasses.replace(experiment.config, client_learning_rate=rate)
   value = building.parameter_values(config)[name]
-  if not parameters.are_replaced_here():
-    raise errors.InputError(
-      '--context must be cohort for evaluation.personalization_learning_rates '
-      f'{experiment.tuning_rates}, since rates cannot be replaced in this '
-      'execution context.'
-    )
+  parameters.check_replaced_here(
+    f'evaluation.personalization_learning_rates {experiment.tuning_rates}'
+  )
   with parameters.replaced({name: value}):
     yield
 

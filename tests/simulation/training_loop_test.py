@@ -11,6 +11,7 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff.datasets import batches
 from fedfish_tff.evaluation import gradient_norm
 from fedfish_tff.simulation import checkpoints
@@ -683,6 +684,15 @@ class RunTrainingTest(training_runs.TestCase):
   def test_a_schedule_of_no_parameter(self):
     schedules = round_hooks.Schedules(lambda round_number: {'lr': 0.5})
     with self.assertRaisesRegex(errors.InputError, "got 'lr'; there are: none"):
+      self._run(further=[schedules])
+
+  def test_a_schedule_in_a_context_that_knows_no_parameters(self):
+    schedules = round_hooks.Schedules(lambda round_number: {'lr': 0.5})
+    with (
+      mock.patch.object(parameters, 'names_in', return_value={'lr'}),
+      mock.patch.object(parameters, 'replaced', contextlib.nullcontext),
+      self.assertRaisesRegex(errors.InputError, 'cohort, for a schedule, got'),
+    ):
       self._run(further=[schedules])
 
   def test_rejects_bad_numbers(self):

@@ -208,7 +208,7 @@ class TunedEvaluationTest(parameterized.TestCase):
     experiment = _experiment((0.1,))
     with mock.patch.object(parameters, 'replaced', contextlib.nullcontext):
       with self.assertRaisesRegex(
-        errors.InputError, '--context must be cohort'
+        errors.InputError, r'such as cohort, for evaluation\..*_rates \(0.1,\)'
       ):
         _evaluate(experiment)
 
