@@ -34,7 +34,8 @@ class Schedules(hooks.Hook):
     Args:
       round_parameters: The function from a round to numbers by name, such as
         factors of learning rates. A run refuses names that are none of the
-        process' parameters.
+        process' parameters, unless its `next` is no `tff.Computation`, such as
+        FedMA's, whose parameters are not known.
     """
     self._round_parameters = round_parameters
 
