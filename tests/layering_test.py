@@ -75,6 +75,7 @@ ALLOWED = {
   'fedfish_tff.programs': set(),
   # What client work makes and execution replaces, without knowing each other.
   'fedfish_tff.parameters': {
+    'fedfish_tff.errors',
     'fedfish_tff.graph_functions',
     'fedfish_tff.private_apis',
   },
