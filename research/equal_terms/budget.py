@@ -142,6 +142,15 @@ PERSONAL_STEPS = (
 PERSONAL_CLOCKS = (
   Entry('fed_rep,participation=srpfl', {'algorithm.body_epochs': (1, 2)}),
 )
+# The pieces of a task with clients' own models, by name.
+OWN_MODELS = {
+  'personal_layers': PERSONAL_LAYERS,
+  'personal_heads': PERSONAL_HEADS,
+  'personal_bodies': PERSONAL_BODIES,
+  'personal_models': PERSONAL_MODELS,
+  'personal_steps': PERSONAL_STEPS,
+  'personal_clocks': PERSONAL_CLOCKS,
+}
 # Classifiers of frozen features in closed form.
 CLOSED_FORMS = (
   Entry(
@@ -204,6 +213,8 @@ def compare(
 def pieces(
   get_config: sweeps.GetConfig,
   rates: Mapping[str, Sequence[float]],
+  *,
+  fixed: Mapping[str, Any] | None = None,
   **entries: Sequence[Entry],
 ) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of the pieces of a task by name.
@@ -211,16 +222,18 @@ def pieces(
   Args:
     get_config: A function that returns the config of a variant.
     rates: The values of each rate of the task, equally many.
+    fixed: The values of fields that are the same in all runs.
     **entries: The methods of each piece. The names of pieces of the question
       personal begin with it.
   """
 
-  def fixed(name: str) -> dict[str, Any]:
-    return PERSONAL if name.startswith(QUESTIONS[1]) else {}
+  def fixed_of(name: str) -> dict[str, Any]:
+    own = PERSONAL if name.startswith(QUESTIONS[1]) else {}
+    return {**(fixed or {}), **own}
 
   return {
     name: functools.partial(
-      compare, get_config, methods, rates, fixed=fixed(name)
+      compare, get_config, methods, rates, fixed=fixed_of(name)
     )
     for name, methods in entries.items()
   }

@@ -15,8 +15,6 @@ them (Dirichlet of 1). path/to/folder holds cifar10.npz
 (tasks/images/cifar10_dirichlet.py). README.md beside it has the design.
 """
 
-import functools
-
 from launch.configs import base
 from launch.configs import sweeps
 from research.equal_terms import budget
@@ -47,15 +45,12 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
 
 def _pieces(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps by name."""
-  even = functools.partial(
-    budget.compare, get_config, rates=RATES, fixed={'task.alpha': 1.0}
+  even = budget.pieces(
+    get_config, RATES, fixed={'task.alpha': 1.0}, **budget.ONE_MODEL
   )
   return {
     **budget.pieces(get_config, RATES, **budget.ONE_MODEL),
-    **{
-      f'even_{name}': functools.partial(even, entries=entries)
-      for name, entries in budget.ONE_MODEL.items()
-    },
+    **{f'even_{name}': make for name, make in even.items()},
   }
 
 

@@ -43,14 +43,5 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
 
 sweep = sweeps.choice(
   get_config,
-  lambda get_config: budget.pieces(
-    get_config,
-    RATES,
-    personal_layers=budget.PERSONAL_LAYERS,
-    personal_heads=budget.PERSONAL_HEADS,
-    personal_bodies=budget.PERSONAL_BODIES,
-    personal_models=budget.PERSONAL_MODELS,
-    personal_steps=budget.PERSONAL_STEPS,
-    personal_clocks=budget.PERSONAL_CLOCKS,
-  ),
+  lambda get_config: budget.pieces(get_config, RATES, **budget.OWN_MODELS),
 )

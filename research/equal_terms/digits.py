@@ -50,11 +50,6 @@ sweep = sweeps.choice(
     corrections=budget.CORRECTIONS,
     control_variates=budget.CONTROL_VARIATES,
     clocks=budget.CLOCKS,
-    personal_layers=budget.PERSONAL_LAYERS,
-    personal_heads=budget.PERSONAL_HEADS,
-    personal_bodies=budget.PERSONAL_BODIES,
-    personal_models=budget.PERSONAL_MODELS,
-    personal_steps=budget.PERSONAL_STEPS,
-    personal_clocks=budget.PERSONAL_CLOCKS,
+    **budget.OWN_MODELS,
   ),
 )

@@ -103,23 +103,16 @@ def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
     sections: The rows of equal_terms_rounds.csv of each section by title.
   """
   cells = [(title, cost) for title in sections for cost in ('bytes', 'seconds')]
-  curves = {
-    title: pd.concat(
-      {
-        method: tables.mean_curve(of).dropna(subset=['score'])
-        for method, of in rounds.groupby('method')
-      },
-      names=['method'],
-    ).reset_index()
-    for title, rounds in sections.items()
-  }
-  # A mean over seeds ends with the first seed that has diverged.
-  ended = [
-    f'{method} ({title})'
-    for title, of in curves.items()
-    for method, last in of.groupby('method')['round'].max().items()
-    if last < sections[title].groupby('method')['round'].max()[method]
-  ]
+  curves, ended = {}, []
+  for title, rounds in sections.items():
+    of_methods = {
+      m: tables.mean_curve(of) for m, of in rounds.groupby('method')
+    }
+    means = pd.concat(of_methods, names=['method']).reset_index()
+    curves[title] = means.dropna(subset=['score'])
+    # A mean over seeds ends with the first seed that has diverged.
+    without = means['method'][means['score'].isna()].unique()
+    ended += [f'{method} ({title})' for method in without]
   best = {}
   for title, cost in cells:
     # All methods share the point before training.

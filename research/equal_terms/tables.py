@@ -201,18 +201,19 @@ def find_leads(
     rounds: The rows of equal_terms_rounds.csv of one task and question.
   """
   trained = rounds[rounds['round'] > 0]
+  # A run that diverges has no more evaluations.
+  seeds = trained['seed'].unique()
   curves = {
-    method: of.pivot(index='round', columns='seed', values='score')
+    method: of.pivot(index='round', columns='seed', values='score').reindex(
+      columns=seeds
+    )
     for method, of in trained.groupby('method', sort=False)
   }
   control = curves[CONTROL]
-  # A run that diverges has no more evaluations.
-  seeds = trained['seed'].unique()
-  control = control.reindex(columns=seeds)
   return {
     method: {
       number: evaluation.compare_paired(
-        curve.reindex(columns=seeds).loc[number].to_dict(),
+        curve.loc[number].to_dict(),
         control.loc[number].to_dict(),
         higher_is_better=True,
       )
