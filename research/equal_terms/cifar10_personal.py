@@ -28,7 +28,7 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     variant,
     task={
       'name': 'cifar10',
-      'model': 'classic_lenet5',
+      'model': 'compact_cnn',
       'num_clients': 40,
       'num_held_out': 40,
       'classes_per_client': 2,

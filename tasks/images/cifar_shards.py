@@ -62,10 +62,17 @@ def create_cifar_task(
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
   """
-  create_model = functools.partial(
-    networks.create_lenet5,
-    **(published_model if model == 'lenet5' else _CLASSIC_MODEL),
-  )
+  create_model, tensor_names = {
+    'lenet5': (
+      functools.partial(networks.create_lenet5, **published_model),
+      networks.LENET5_TENSORS,
+    ),
+    'classic_lenet5': (
+      functools.partial(networks.create_lenet5, **_CLASSIC_MODEL),
+      networks.LENET5_TENSORS,
+    ),
+    'compact_cnn': (networks.create_compact_cnn, networks.COMPACT_CNN_TENSORS),
+  }[model]
   if augment:
     create_model = labelled_images.augment(create_model, mean, deviation)
   data = read_images(extractors.find_file(images, data_dir))
@@ -82,7 +89,7 @@ def create_cifar_task(
       num_classes=num_classes,
       seed=seed,
     ),
-    tensor_names=networks.LENET5_TENSORS,
+    tensor_names=tensor_names,
     preprocess=labelled_images.standardization(mean, deviation),
   )
 
@@ -95,9 +102,10 @@ def _declare_options(
     'images': labelled_images.images_option(images),
     'model': fields.Field(
       'lenet5',
-      fields.one_of('lenet5', 'classic_lenet5'),
-      'lenet5 as published, or classic_lenet5 with the widths of LeCun et al. '
-      '(1998), which is many times faster.',
+      fields.one_of('lenet5', 'classic_lenet5', 'compact_cnn'),
+      'lenet5 as published; classic_lenet5 with the widths of LeCun et al. '
+      '(1998), which is many times faster; or compact_cnn '
+      '(networks.create_compact_cnn), which is faster still.',
     ),
     **class_shards.options(
       num_clients=100, num_held_out=20, classes_per_client=classes_per_client

@@ -81,10 +81,12 @@ class CifarShardsTest(absltest.TestCase):
       self.assertLessEqual(
         {i.tobytes() for i in np.round(back).astype(np.uint8)}, pixels
       )
-    model = task.create_model()
-    named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
-    logits = model.predict_on_batch(model.initial_weights, x)
-    self.assertEqual(logits.shape, (len(x), 4))
+    for name in ('lenet5', 'compact_cnn'):
+      task = _create_task(read, model=name)
+      model = task.create_model()
+      named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
+      logits = model.predict_on_batch(model.initial_weights, x)
+      self.assertEqual(logits.shape, (len(x), 4))
 
 
 class Cifar10Test(temporary_folders.TestCase):
