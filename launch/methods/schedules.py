@@ -121,12 +121,13 @@ def _refuse(method: method_lib.Method, *, rate: str) -> str:
   return '' if rate in method.scheduled_rates else f'no step has its {rate}'
 
 
-def _label(config: config_lib.Config, name: str, *, schedule: str) -> str:
-  own = config.blocks[schedule]
+def _deviations(config: config_lib.Config, *, name: str) -> dict[str, str]:
+  own = config.blocks[name]
   what = 'warm-up' if own.name == 'constant' else own.name
   if own.warmup_rounds and own.name != 'constant':
     what = f'{what} and warm-up'
-  return f'{name}, {what} of {schedule.removesuffix("_schedule")} rates'
+  words = f'{what} of {name.removesuffix("_schedule")} rates'
+  return {f'{name}.name': words}
 
 
 def _length_field(config: config_lib.Config, *, name: str) -> str:
@@ -142,7 +143,7 @@ def _declare(rate: str, name: str, part: str) -> block.Block:
     supports='learning_rates',
     refuse=functools.partial(_refuse, rate=rate),
     check=functools.partial(_check, name=name),
-    label=functools.partial(_label, schedule=name),
+    deviations=functools.partial(_deviations, name=name),
     length_field=functools.partial(_length_field, name=name),
     built_from=block.of_own_fields,
     build={part: lambda parts, factor_: _parameter(name)},

@@ -46,7 +46,7 @@ BLOCK = block.Block(
     if method.is_asynchronous
     else ''
   ),
-  label=lambda config, name: f'{name}, averaged weights',
+  deviations=lambda config: {'weight_average.decay': 'averaged weights'},
   built_from=block.of_own_fields,
   build={building.PROCESS: _build},
 )

@@ -136,6 +136,18 @@ class LabelTest(parameterized.TestCase):
       'fed_avg,weight_average=ema,client_schedule=warmup,server_schedule=cosine',
       'FedAvg, averaged weights, warm-up of client rates, cosine of server rates',
     ),
+    (
+      'fed_fish,fine_tuning=ft_lp,client_schedule=cosine',
+      'FedFish-LP, cosine of client rates',
+    ),
+    (
+      'per_example,weight_average=ema',
+      'FedFish, per example, averaged weights',
+    ),
+    (
+      'fed_avg,privacy=tree,client_schedule=cosine',
+      'DP-FTRL, cosine of client rates',
+    ),
     ('fed_avg,early_stopping=stop', 'FedAvg, early stopping'),
     ('fed_avg,early_stopping=keep_best', 'FedAvg, best round'),
     ('damped', 'FedFish, mean of Fisher values, damping 0.0001'),
