@@ -42,6 +42,15 @@ def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
         f'The {kind} to partition by must be of one type, and cannot be put in '
         f'order ({error}).'
       ) from error
+  # Only a missing value, such as NaN, differs from itself.
+  missing = np.flatnonzero(labels != labels)
+  if missing.size:
+    first = missing[0]
+    raise errors.InputError(
+      f'The {kind} to partition by must have a value for each example, got '
+      f'{labels[first]} for {missing.size} of {len(labels)}, the first at '
+      f'position {first}.'
+    )
   return labels
 
 

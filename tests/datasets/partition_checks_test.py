@@ -42,6 +42,17 @@ class PartitionChecksTest(parameterized.TestCase):
     ):
       partition_checks.check_labels(np.array(labels, object))
 
+  @parameterized.parameters(
+    ([0.0, np.nan, 1.0, np.nan],),
+    (np.array([0.0, np.nan, 1.0, np.nan], object),),
+    (np.array(['2026-01-01', 'NaT', '2026-01-02', 'NaT'], 'datetime64[D]'),),
+  )
+  def test_missing_labels(self, labels):
+    with self.assertRaisesRegex(
+      errors.InputError, '(?i)got na[nt] for 2 of 4, the first at position 1'
+    ):
+      partition_checks.check_labels(labels)
+
   def test_numbers_in_range(self):
     partition_checks.check_concentration('alpha', 1e-300)
     partition_checks.check_concentration('alpha', 1e100)
