@@ -30,8 +30,9 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
       'name': 'cifar10',
       'model': 'compact_cnn',
       'num_clients': 40,
-      'num_held_out': 40,
+      'num_held_out': 20,
       'classes_per_client': 2,
+      'max_images': 3000,
     },
     rounds=16,
     local_epochs=4,  # FedRep's body has 1 or 2 of them.

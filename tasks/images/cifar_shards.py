@@ -49,6 +49,7 @@ def create_cifar_task(
   num_clients: int,
   num_held_out: int,
   classes_per_client: int,
+  max_images: int,
   augment: bool,
 ) -> Task:
   """Creates a task; `_declare_options` describes the options.
@@ -83,6 +84,7 @@ def create_cifar_task(
     num_clients=num_clients,
     num_held_out=num_held_out,
     classes_per_client=classes_per_client,
+    max_images=max_images,
     create_model=functools.partial(
       create_model,
       input_shape=IMAGE_SHAPE,

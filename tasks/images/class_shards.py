@@ -44,6 +44,12 @@ def options(
       fields.integer(1),
       'The number of classes of each client.',
     ),
+    'max_images': fields.Field(
+      0,
+      fields.integer(0),
+      'The largest number of training images of all clients together, held-out '
+      'ones included, drawn by the seed; 0 for all.',
+    ),
   }
 
 
@@ -55,6 +61,7 @@ def create_class_shards_task(
   num_clients: int,
   num_held_out: int,
   classes_per_client: int,
+  max_images: int,
   create_model: Callable[[], tff.learning.models.FunctionalModel],
   tensor_names: tuple[str, ...],
   preprocess: Callable[[datasets.Examples], datasets.Examples] | None = None,
@@ -64,10 +71,11 @@ def create_class_shards_task(
   Args:
     name: The name in the registry.
     images: The images to divide, enough for all clients.
-    seed: The seed of the division.
+    seed: The seed of the division, and of the images that are left out.
     num_clients: The number of training clients.
     num_held_out: The number of held-out clients, half of them for validation.
     classes_per_client: The number of classes of each client, at most all.
+    max_images: The largest number of training images; 0 for all.
     create_model: A function that returns a new model.
     tensor_names: The names of the model's trainable tensors.
     preprocess: A function that is applied to a client's arrays (x, y).
@@ -77,6 +85,9 @@ def create_class_shards_task(
     included.
   """
   (train,), (test,) = np.nonzero(~images.is_test), np.nonzero(images.is_test)
+  if max_images:
+    stream = datasets.random_generator(f'images of {name}', seed)
+    train = np.sort(stream.permutation(train)[:max_images])
   num_all = num_clients + num_held_out
   partition = datasets.partition_by_shards(
     images.labels[train],

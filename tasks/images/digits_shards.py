@@ -39,6 +39,7 @@ def create_task(
   num_clients: int,
   num_held_out: int,
   classes_per_client: int,
+  max_images: int,
   hidden_units: Sequence[int],
 ) -> Task:
   """Creates the task; `OPTIONS` describes the options.
@@ -64,6 +65,7 @@ def create_task(
     num_clients=num_clients,
     num_held_out=num_held_out,
     classes_per_client=classes_per_client,
+    max_images=max_images,
     create_model=functools.partial(
       models.create_mlp_classifier,
       num_features=digits.NUM_FEATURES,

@@ -43,12 +43,6 @@ OPTIONS = {
   **class_shards.options(
     num_clients=100, num_held_out=20, classes_per_client=5
   ),
-  'max_images': fields.Field(
-    0,
-    fields.integer(0),
-    'The largest number of training images of all clients together, held-out '
-    'ones included, drawn by the seed; 0 for all.',
-  ),
   'hidden_units': fields.Field(
     (512, 256, 64),
     fields.sizes,
@@ -102,11 +96,6 @@ def create_task(
       labels.append(label[kept].astype(np.int32))
       is_test.append(np.full(kept.sum(), of_test))
   images, labels, is_test = map(np.concatenate, (images, labels, is_test))
-  if max_images:
-    stream = datasets.random_generator('images of emnist_shards', seed)
-    order = stream.permutation(np.flatnonzero(~is_test))
-    kept = np.sort(np.append(order[:max_images], np.flatnonzero(is_test)))
-    images, labels, is_test = images[kept], labels[kept], is_test[kept]
   hidden_units = tuple(hidden_units)
   return class_shards.create_class_shards_task(
     NAME,
@@ -117,6 +106,7 @@ def create_task(
     num_clients=num_clients,
     num_held_out=num_held_out,
     classes_per_client=classes_per_client,
+    max_images=max_images,
     create_model=functools.partial(
       models.create_mlp_classifier,
       num_features=_NUM_FEATURES,

@@ -35,6 +35,7 @@ def _create_task(read, **options):
     num_clients=3,
     num_held_out=2,
     classes_per_client=2,
+    max_images=0,
     **{'model': 'lenet5', 'augment': False, **options},
   )
 

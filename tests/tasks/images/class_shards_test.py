@@ -39,6 +39,7 @@ def _create(images, **options):
       'num_clients': 10,
       'num_held_out': 4,
       'classes_per_client': 3,
+      'max_images': 0,
       'create_model': functools.partial(
         models.create_mlp_classifier,
         num_features=1,
