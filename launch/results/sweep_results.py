@@ -165,13 +165,12 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
       }
     )
   firsts = pd.DataFrame([judged(of) for _, of in runs.groupby('group')])
-  names = dict.fromkeys(name for row in rows for name in row['varied'])
-  methods = run_labels.label_methods(firsts, besides=list(names))
-  table = pd.DataFrame(rows).assign(method=methods)
-  table['name'] = [
-    ', '.join([method, *run_labels.describe_fields(varied, tuned)])
-    for method, varied, tuned in zip(methods, table['varied'], table['tuned'])
-  ]
+  table = pd.DataFrame(rows)
+  for column, told in (('method', 'varied'), ('name', 'tuned')):
+    # Columns of their own, or the words on the tuning, tell these fields.
+    table[column] = run_labels.label_methods(
+      firsts, besides=_names(table[told])
+    )
   best = [
     ranking.select_best(
       of['validation'].to_dict(),
