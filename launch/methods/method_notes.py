@@ -70,7 +70,10 @@ def _deviations(config: config_lib.Config) -> dict[str, str]:
     and not optimizers.OPTIMIZERS[server].is_adaptive
   ):
     found[config_fields.SERVER_RATE] = f'server rate {fields.exact(rate)}'
-  for block in sorted(config.declared, key=lambda b: not b.in_all_configs):
+  # First the blocks of all configs, and last those that change no round itself.
+  for block in sorted(
+    config.declared, key=lambda b: (not b.in_all_configs, b.in_loop)
+  ):
     found |= block.deviations(config)
   if cap := config.max_examples_per_client:
     examples = 'example' if cap == 1 else 'examples'

@@ -149,6 +149,10 @@ class LabelTest(parameterized.TestCase):
       'DP-FTRL, cosine of client rates',
     ),
     ('fed_avg,early_stopping=stop', 'FedAvg, early stopping'),
+    (
+      'fed_prox,exchange=threshold,early_stopping=stop',
+      'Partial FedProx, threshold 0.1, largest, early stopping',
+    ),
     ('fed_avg,early_stopping=keep_best', 'FedAvg, best round'),
     ('damped', 'FedFish, mean of Fisher values, damping 0.0001'),
     (
