@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 from launch import installed
 from tests import processes
@@ -193,8 +194,15 @@ class CliTest(parameterized.TestCase):
     cls.program, cls.config = folder / 'prog.py', folder / 'config.py'
     cls.program.write_text(_PROGRAM.lstrip())
     cls.config.write_text(_CONFIG)
+    with (
+      mock.patch.object(sys, 'path', [str(folder), *sys.path]),
+      processes.interruptible_children(),
+    ):
+      runner = binary_runner.BinaryRunner('prog')
+    cls.addClassCleanup(runner.close)
+    cls._run = staticmethod(runner.run)
 
-  def _run(self, *arguments):
+  def _start(self, *arguments):
     return subprocess.run(
       [sys.executable, str(self.program), *arguments],
       capture_output=True,
@@ -205,12 +213,12 @@ class CliTest(parameterized.TestCase):
 
   def _assert_fails(self, outcome, code, line):
     self.assertEqual(outcome.stderr, f'prog.py: {line}\n')
-    self.assertEqual(outcome.returncode, code)
+    self.assertEqual(outcome.code, code)
     self.assertEmpty(outcome.stdout)
 
   def test_help_is_the_docstring_with_the_flags(self):
     for argument in ('--help', '-h', '--helpshort'):
-      outcome = self._run(argument, '--nothing')
+      outcome = self._start(argument, '--nothing')
       self.assertEqual(outcome.returncode, 0)
       self.assertIn('Example: --config=path', outcome.stdout)
       self.assertIn('--fault: What to raise.', outcome.stdout)
@@ -257,18 +265,17 @@ class CliTest(parameterized.TestCase):
     *('SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU')
   )
   def test_signals_interrupt(self, name):
-    with processes.interruptible_children():
-      self._assert_fails(self._run(f'--signal={name}'), 130, 'Interrupted.')
+    self._assert_fails(self._run(f'--signal={name}'), 130, 'Interrupted.')
 
   def test_what_nohup_ignores_stays_ignored(self):
-    outcome = self._run('--signal=SIGHUP', '--ignored')
+    outcome = self._start('--signal=SIGHUP', '--ignored')
     self.assertEqual(outcome.stdout, 'no config\n')
     self.assertEqual(outcome.returncode, 0)
 
   @parameterized.parameters('missing', 'defect')
   def test_defects_keep_their_traceback(self, fault):
     outcome = self._run(f'--fault={fault}')
-    self.assertEqual(outcome.returncode, 1)
+    self.assertEqual(outcome.code, 1)
     self.assertIn('Traceback', outcome.stderr)
 
   @parameterized.parameters(
@@ -320,7 +327,7 @@ class CliTest(parameterized.TestCase):
   )
   def test_messages_of_absl_in_one_line(self, argument, part):
     outcome = self._run(f'--config={self.config}', argument)
-    self.assertEqual(outcome.returncode, 2)
+    self.assertEqual(outcome.code, 2)
     self.assertEqual(outcome.stderr.count('\n'), 1)
     self.assertIn(part, outcome.stderr)
 
@@ -358,7 +365,7 @@ class CliTest(parameterized.TestCase):
     outcome = self._run(f'--config={path}', '--config.seed=1')
     self.assertRegex(outcome.stderr, f'^prog.py: .*{path}.* {message}')
     self.assertEqual(outcome.stderr.count('\n'), 1)
-    self.assertEqual(outcome.returncode, 2)
+    self.assertEqual(outcome.code, 2)
 
   def test_a_sweep_is_no_variant(self):
     content = _CONFIG + '\ndef sweep(name):\n  return [name]\n'
@@ -402,7 +409,7 @@ class CliTest(parameterized.TestCase):
     self.assertStartsWith(
       outcome.stderr, 'prog.py: A --flagfile must be text in UTF-8: '
     )
-    self.assertEqual(outcome.returncode, 2)
+    self.assertEqual(outcome.code, 2)
 
   def test_json_is_data(self):
     path = self.create_tempfile('a:b.json', '{"seed": 1}').full_path
@@ -418,7 +425,7 @@ class CliTest(parameterized.TestCase):
     pathlib.Path(path).write_text(_CONFIG)
     outcome = self._run(f'--config={path}')
     self.assertIn(f'{path} cannot be used: it is not', outcome.stderr)
-    self.assertEqual(outcome.returncode, 2)
+    self.assertEqual(outcome.code, 2)
 
   def test_a_config_that_is_no_python(self):
     path = self.create_tempfile('wrong.py', 'x = 1\nx = (').full_path
