@@ -80,7 +80,7 @@ class Hook:
   uninterrupted one, so a hook's state must follow from the rounds' numbers,
   cohorts and rows; `begin` receives the earlier ones. Anything that checkpoints
   must hold is part of the process' state, such as the average of
-  `algorithms.build_weight_averaging_process`.
+  `algorithms.compose_weight_averaging`.
 
   Attributes:
     passes: The number of passes over the cohort's data by `after_round`.
