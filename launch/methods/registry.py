@@ -110,8 +110,16 @@ def find_method(
     is_one=lambda found: isinstance(found, method_lib.Method),
     expected='a launch.methods.method.Method',
   )
-  # Configs find the method again by this name.
-  return dataclasses.replace(method, name=name)
+  # The usual reasons are those of this package's methods; another one may just
+  # not declare a support.
+  reasons = {
+    what: f'its supports lack {what!r}' for what in method_lib.SUPPORTS
+  }
+  return dataclasses.replace(
+    method,
+    name=name,  # Configs find the method again by this name.
+    reasons={**reasons, **method.reasons},
+  )
 
 
 def find_variant(name: str) -> tuple[method_lib.Method, str]:

@@ -46,8 +46,19 @@ class MethodTest(absltest.TestCase):
 class RegistryTest(absltest.TestCase):
   def test_somebody_else_s_method(self):
     name = 'launch.methods.fed_avg:METHOD'
-    expected = dataclasses.replace(fed_avg.METHOD, name=name)
-    self.assertEqual(registry.find_method(name), expected)
+    found = registry.find_method(name)
+    expected = dataclasses.replace(
+      fed_avg.METHOD, name=name, reasons=found.reasons
+    )
+    self.assertEqual(found, expected)
+    self.assertEqual(
+      found.why_not('fine_tuning_start'),
+      "its supports lack 'fine_tuning_start'",
+    )
+    self.assertContainsSubset(
+      fed_fish.METHOD.reasons,
+      registry.find_method('launch.methods.fed_fish:METHOD').reasons,
+    )
     self.assertEqual(registry.find_variant(name), (expected, ''))
     self.assertEqual(expected.defaults()['name'], name)
 
