@@ -148,7 +148,10 @@ class Method:
   @property
   def chooses_fine_tuning_rate(self) -> bool:
     """True if clients can fine-tune with other rates than that of training."""
-    return self.fine_tunes_by in self.shared_across
+    return (
+      'learning_rates' in self.supports
+      and self.fine_tunes_by == config_fields.CLIENT_RATE
+    )
 
   @property
   def scheduled_rates(self) -> tuple[str, ...]:

@@ -133,7 +133,8 @@ class SweepTuningTest(temporary_folders.TestCase):
     )
 
   def test_runs_choose_the_rate_of_fine_tuning_from_all_client_rates(self):
-    variants = ['fed_avg', 'scaffold', 'hf_maml']
+    # FedMA does not declare what runs of a sweep may share.
+    variants = ['fed_avg', 'fed_ma', 'hf_maml']
     tuned_runs = fake_sweeps.plan(
       [
         sweeps.Run(v, {'client_learning_rate': rate})
@@ -168,7 +169,7 @@ class SweepTuningTest(temporary_folders.TestCase):
     self.assertContainsSubset(
       [
         'Fine-tuning with the rate among 0.05, 0.1, 0.2, 0.3 that is best on '
-        'validation clients: FedAvg; SCAFFOLD.',
+        'validation clients: FedAvg; FedMA.',
         'Fine-tuning with algorithm.personal_learning_rate: HF-MAML.',
       ],
       lines,
