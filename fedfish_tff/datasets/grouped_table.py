@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients from a table of examples: of pandas, Arrow or NumPy."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ def group_table(
   *,
   by: str,
   x: str | Sequence[str],
-  y: str,
+  y: str | Sequence[str],
   min_examples: int = 1,
 ) -> client_data.InMemoryClientData:
   """Makes one client of all rows with the same value in a column.
@@ -33,15 +34,19 @@ def group_table(
       float32 [n, columns]. Or the name of one column: of numbers [n], of lists
       of one length [n, ...], or of texts (as bytes) [n].
     y: The name of the column of labels: integers or booleans, which become
-      int32, or floats, which become float32.
+      int32, or floats, which become float32, [n]. Or the names of numeric
+      columns, each of which becomes one target of a regression, float32
+      [n, columns].
     min_examples: The minimal number of rows per client. Values of `by` with
       fewer rows are left out.
 
   Returns:
     The clients, each with the arrays (x, y).
   """
-  names = [x] if isinstance(x, str) else x
-  columns = {name: _column(table, name) for name in (*names, y, by)}
+  names = [
+    name for of in (x, y) for name in ([of] if isinstance(of, str) else of)
+  ]
+  columns = {name: _column(table, name) for name in (*names, by)}
   for name, column in columns.items():
     if len(column) != len(columns[by]):
       raise errors.InputError(
@@ -57,17 +62,16 @@ def group_table(
     else:
       features = features.astype(np.float32)
   else:
-    for name in names:
-      _check_numbers(columns[name], name)
-    features = np.stack(
-      [columns[name].astype(np.float32) for name in names], axis=1
-    )
-  labels = columns[y]
-  _check_numbers(labels, y)
-  if labels.dtype.kind == 'f':
-    labels = labels.astype(np.float32)
+    features = _stack(columns, x)
+  if not isinstance(y, str):
+    labels = _stack(columns, y)
   else:
-    labels = _as_int32(labels, y)
+    labels = columns[y]
+    _check_numbers(labels, y)
+    if labels.dtype.kind == 'f':
+      labels = labels.astype(np.float32)
+    else:
+      labels = _as_int32(labels, y)
   client_ids, groups = natural_key.partition_by_key(
     columns[by], min_examples=min_examples
   )
@@ -77,6 +81,15 @@ def group_table(
       for client_id, rows in zip(client_ids, groups, strict=True)
     }
   )
+
+
+def _stack(
+  columns: Mapping[str, np.ndarray], names: Sequence[str]
+) -> np.ndarray:
+  """Returns columns of numbers, side by side, as float32 [n, columns]."""
+  for name in names:
+    _check_numbers(columns[name], name)
+  return np.stack([columns[name].astype(np.float32) for name in names], axis=1)
 
 
 def _column(table: Any, name: str) -> np.ndarray:

@@ -70,6 +70,15 @@ class GroupTableTest(parameterized.TestCase):
     self._assert_client(clients, 'c', np.float32([[4, 3.5]]), np.int32([0]))
 
   @parameterized.named_parameters(*_TABLES)
+  def test_columns_become_targets_of_a_regression(self, table):
+    for y, expected in (
+      (['score'], np.float32([[0.1], [0.3]])),
+      (['score', 'age'], np.float32([[0.1, 1], [0.3, 3]])),
+    ):
+      clients = datasets.group_table(table, by='user', x=['height'], y=y)
+      self._assert_client(clients, 'b', np.float32([[0.5], [2.5]]), expected)
+
+  @parameterized.named_parameters(*_TABLES)
   def test_one_column_of_lists_or_texts(self, table):
     clients = datasets.group_table(table, by='user', x='pixels', y='score')
     self._assert_client(
