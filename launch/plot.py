@@ -48,7 +48,8 @@ The files of --output_dir, as far as the workdirs have the data, are:
     FedAvg within seeds
 
 A figure of an earlier call is removed if it is of the same metric and format, and
-the workdirs now have no data for it; so is captions.txt if a call writes none.
+the workdirs now have no data for it; so is captions.txt if a call writes none
+and the file begins with the name of a figure beside it.
 
 methods.md is also printed, and the differences of its scores unless they are
 many; so are methods that are not compared, with the fields that differ, but no

@@ -182,3 +182,15 @@ def format_captions(drawings: Drawings) -> str:
       if drawing.caption
     )
   )
+
+
+def has_captions(path: pathlib.Path) -> bool:
+  """Returns whether a file begins with the caption of a figure beside it."""
+  if not path.is_file():
+    return False
+  with path.open(encoding='utf-8', errors='replace') as file:
+    name = file.readline().rstrip('\n')
+  suffixes = {f'.{suffix}' for suffix in style.FORMATS}
+  return name in {
+    figure.stem for figure in path.parent.iterdir() if figure.suffix in suffixes
+  }

@@ -158,7 +158,9 @@ def compare_workdirs(
   scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
   _write_frame(folder / 'transfer_table.csv', scores)
   captions = catalogue.format_captions(drawings)
-  _write_or_remove(folder / 'captions.txt', captions.encode())
+  # Another file of this common name may be the user's own.
+  if captions or catalogue.has_captions(folder / 'captions.txt'):
+    _write_or_remove(folder / 'captions.txt', captions.encode())
   figures = {name: drawing.figure for name, drawing in drawings.items()}
   paths = catalogue.write_figures(figures, folder, file_format)
   for path in paths:

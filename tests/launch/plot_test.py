@@ -156,6 +156,10 @@ class PlotTest(temporary_folders.TestCase):
     # Figures with titles have no captions, not even those of an earlier call.
     self._call()
     self.assertNotIn('captions.txt', self._written())
+    # Another file of that name stays.
+    (self._output / 'captions.txt').write_text("A user's own captions.")
+    self._call()
+    self.assertIn('captions.txt', self._written())
 
   def test_a_layout_of_a_sweep(self):
     runs = {}
