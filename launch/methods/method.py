@@ -67,7 +67,9 @@ class Method:
       except through the model's initial weights, the number of training clients
       and `building.parameter_values`. Runs of a sweep that differ only in these
       fields share what is built; by default no two runs do.
-    fine_tunes_by: The dotted field with the rate of clients' fine-tuning.
+    fine_tunes_by: The dotted field with the rate of clients' fine-tuning. A field
+      other than `client_learning_rate` is part of the method, and takes no
+      candidates.
     check: A function that raises InputError for a config whose other fields do
       not go with the method's, before any run of a sweep.
     draws: A function from the method's fields to whether `build` depends on the
