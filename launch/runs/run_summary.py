@@ -145,8 +145,9 @@ def _score_client_models(
 
   Returns:
     For each metric, `clients/<metric>`, the mean over the clients, each counted
-    once, and `clients/<metric>_std`, the standard deviation over them; empty if
-    no client has come.
+    once, and `clients/<metric>_std`, the standard deviation over them; and
+    `clients/scored_clients`, their number, if not all training clients have
+    come. Empty if no client has come.
   """
   task = experiment.task
   round_number = result.round_number
@@ -176,6 +177,8 @@ def _score_client_models(
     values, sizes = evaluation.metric_values(scores, name)
     columns[f'clients/{name}'] = evaluation.weighted_mean(values, sizes)
     columns[f'clients/{name}_std'] = evaluation.standard_deviation(values)
+  if len(client_ids) < len(task.train.client_ids):
+    columns['clients/scored_clients'] = len(client_ids)
   return columns
 
 

@@ -93,6 +93,8 @@ class ClientModelsTest(small_configs.TestCase):
     self.assertAlmostEqual(
       summary['test']['clients/accuracy_std'], np.std(scores), places=6
     )
+    self.assertLess(len(scores), len(task.train.client_ids))
+    self.assertEqual(summary['test']['clients/scored_clients'], len(scores))
     self.assertNotIn('clients/num_examples', summary['test'])
     # Where nobody has come there is nothing to score.
     self.assertEmpty(
