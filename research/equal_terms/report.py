@@ -8,12 +8,12 @@ r"""Makes the tables and figures of the comparison from its raw tables.
 reads equal_terms_runs.csv and equal_terms_rounds.csv, which collect.py writes,
 and writes for each task and question
 
-  <question>_<task>.md   five tables with a row for each method: accuracy and
+  <question>_<task>.md   tables with a row for each method: accuracy and
                          difference from FedAvg with intervals, mean rank and
                          corrected p, the worst tenth of clients; costs in total
                          and until a target; ranks that the critical difference
-                         tells apart; differences from FedAvg by round; accuracy
-                         by seed
+                         tells apart; differences from FedAvg by round, and at
+                         equal simulated time; accuracy by seed
   <question>_<tasks>.md  mean ranks over several tasks, of methods that all of
                          them have, for each such set of methods
   ranks.png              mean ranks with critical differences, for each task

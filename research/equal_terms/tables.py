@@ -224,6 +224,33 @@ def find_leads(
   }
 
 
+def find_time_leads(
+  table: pd.DataFrame, rounds: pd.DataFrame
+) -> dict[str, evaluation.PairedComparison]:
+  """Returns differences from FedAvg at the ends of methods that are faster.
+
+  Their runs take less simulated time. In each seed, a method's last score is
+  compared with that of FedAvg's first evaluation at that time or later, which
+  favours FedAvg.
+
+  Args:
+    table: The rows of `describe`.
+    rounds: The rows of equal_terms_rounds.csv of one task and question.
+  """
+  ordered = rounds.sort_values('round')
+  control = ordered[ordered['method'] == CONTROL]
+  found = {}
+  for method in table.index[table['seconds'] < table['seconds'][CONTROL]]:
+    last = ordered[ordered['method'] == method].groupby('seed').last()
+    later = control[control['seconds'] >= control['seed'].map(last['seconds'])]
+    found[method] = evaluation.compare_paired(
+      last['score'].to_dict(),
+      later.groupby('seed')['score'].first().to_dict(),
+      higher_is_better=True,
+    )
+  return found
+
+
 def format_section(
   runs: pd.DataFrame, rounds: pd.DataFrame, *, title: str
 ) -> str:
@@ -245,6 +272,10 @@ def format_section(
   if leads:
     parts[f'{title}: leads by round'] = _format_leads(
       leads, table.index, personal=personal
+    )
+  if faster := find_time_leads(table, rounds):
+    parts[f'{title}: leads by time'] = _format_time_leads(
+      faster, table['seconds'], personal=personal
     )
   parts[f'{title}: seeds'] = _format_seeds(blocks(runs)[table.index])
   return '\n'.join(
@@ -417,6 +448,33 @@ def _format_lead(lead: evaluation.PairedComparison) -> str:
     return 'diverged'
   p = '' if math.isnan(lead.p) else f', p = {evaluation.format_p(lead.p)}'
   return f'{lead.mean:+.3f}, {lead.wins} of {lead.n}{p}'
+
+
+def _format_time_leads(
+  leads: Mapping[str, evaluation.PairedComparison],
+  seconds: pd.Series,
+  *,
+  personal: bool,
+) -> text_table.Table:
+  """Returns the table of differences from FedAvg at equal simulated time."""
+  rows = [('Method', 'Seconds', f'Minus {CONTROL} by then', 'Better in', 'p')]
+  for method, lead in leads.items():
+    rows.append(
+      (
+        method,
+        *_numbers(seconds[method]),
+        _interval(pd.Series([lead.mean, lead.low, lead.high]), '+.3f'),
+        f'{lead.wins} of {lead.n}',
+        evaluation.format_p(lead.p),
+      )
+    )
+  notes = (
+    f'Methods that end before {CONTROL}: the last score on '
+    f"{_SCORED_ROUNDS[personal]}, minus {CONTROL}'s at its first evaluation at "
+    f'that time or later, which favours {CONTROL}. p is over flips of signs, '
+    'not corrected.',
+  )
+  return text_table.Table(notes, rows, (), 1)
 
 
 def _format_seeds(scores: pd.DataFrame) -> text_table.Table:

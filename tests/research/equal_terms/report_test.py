@@ -4,6 +4,7 @@
 
 import itertools
 import pathlib
+import re
 from unittest import mock
 
 from fedfish_tff import errors
@@ -137,6 +138,25 @@ class DescribeTest(absltest.TestCase):
     rounds.loc[is_avg, 'round'] *= 3
     page = tables.format_section(runs, rounds, title='t')
     self.assertNotIn('t: leads by round', page)
+
+  def test_leads_at_the_end_of_a_faster_method(self):
+    runs, rounds = _runs()
+    # FedAvg has 0.2, 0.4 and 0.8 after 2.25, 4.5 and 9 seconds; SCAFFOLD ends
+    # with 0.6.
+    for share, lead, wins in ((0.5, 0.6 - 0.4, 8), (0.51, 0.6 - 0.8, 0)):
+      both = runs.copy(), rounds.copy()
+      for table in both:
+        table.loc[table['method'] == 'SCAFFOLD', 'seconds'] *= share
+      described, *_ = tables.describe(*both)
+      leads = tables.find_time_leads(described, both[1])
+      self.assertEqual(list(leads), ['SCAFFOLD'])
+      self.assertAlmostEqual(leads['SCAFFOLD'].mean, lead)
+      self.assertEqual(leads['SCAFFOLD'].wins, wins)
+      page = tables.format_section(*both, title='t')
+      told = re.escape(f'{lead:+.3f}')
+      self.assertRegex(page, rf'SCAFFOLD +\| +4.5\d? \| {told} .* {wins} of 8')
+    page = tables.format_section(*_runs(), title='t')
+    self.assertNotIn('leads by time', page)
 
   def test_ranks_beyond_the_critical_difference(self):
     runs, rounds = _runs()
