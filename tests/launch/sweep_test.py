@@ -59,12 +59,6 @@ def sweep(unused_name):
 """
 
 
-def _finish(process):
-  """Returns stdout and stderr of a process; one that hangs is killed."""
-  with processes.killed_if_hanging(process):
-    return process.communicate()
-
-
 class SweepTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
@@ -83,13 +77,14 @@ class SweepTest(temporary_folders.TestCase):
         start_new_session=True,
       )
 
-  def _start_sweep(self, *arguments):
-    return self._start(
-      f'--config={self.config}:both',
-      f'--sweep_dir={self.sweep_dir}',
-      '--num_processes=2',
-      *arguments,
+  def _finish(self, *arguments):
+    """Runs a sweep of two runs, in one process beside this; returns its end."""
+    outcome = binary_runner.run_here(
+      'launch.sweep', '--num_processes=1', *arguments
     )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn('Done: 2 of 2 runs', outcome.stdout)
+    return outcome
 
   def _wait_for_rounds(self, process, name, round_number):
     path = self.sweep_dir / 'runs' / name / 'metrics.csv'
@@ -129,18 +124,14 @@ class SweepTest(temporary_folders.TestCase):
 
   @pytest.mark.thorough
   def test_tunes_compares_and_tells(self):
-    outcome = binary_runner.run_here(
-      'launch.sweep',
+    outcome = self._finish(
       f'--config={self.config}',
       '--methods=fed_avg',
       '--seeds=2',
       '--tune=client_learning_rate:0.01,0.02',
       f'--sweep_dir={self.sweep_dir}',
-      '--num_processes=1',
       '--config.rounds=1',
     )
-    self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertIn('Done: 2 of 2 runs', outcome.stdout)
     self.assertEqual(outcome.stdout.count('| Method'), 1)
     self.assertRegex(
       outcome.stdout,
@@ -155,13 +146,15 @@ class SweepTest(temporary_folders.TestCase):
 
   @pytest.mark.thorough
   def test_a_killed_sweep_equals_single_runs(self):
-    sweep = self._start_sweep()
+    arguments = f'--config={self.config}:both', f'--sweep_dir={self.sweep_dir}'
+    sweep = self._start(*arguments, '--num_processes=2')
     self._wait_for_rounds(sweep, 'fed_avg-seed_1', 8)
     self._process_of(sweep, 'fed_avg-seed_1').kill()
     family = sweep.children(recursive=True)
     # Ctrl-C reaches every process of the group.
     os.killpg(sweep.pid, signal.SIGINT)
-    _, stderr = _finish(sweep)
+    with processes.killed_if_hanging(sweep):
+      _, stderr = sweep.communicate()
     self.assertEqual(sweep.returncode, 130, stderr)
     self.assertRegex(
       stderr.splitlines()[-1],
@@ -176,10 +169,7 @@ class SweepTest(temporary_folders.TestCase):
       (self.sweep_dir / 'runs/fed_avg-seed_1/summary.json').exists()
     )
 
-    sweep = self._start_sweep()
-    stdout, stderr = _finish(sweep)
-    self.assertEqual(sweep.returncode, 0, stderr)
-    self.assertIn('Done: 2 of 2 runs', stdout)
+    self._finish(*arguments)
     log = (self.sweep_dir / 'logs' / 'fed_avg-seed_1.log').read_text()
     self.assertRegex(log, r'resumed after round \d+\n')
     self.assertIn('Done: 400 rounds', log)
@@ -220,15 +210,11 @@ class SweepTest(temporary_folders.TestCase):
     self.config.write_text(_SMALL_DIGITS)
     folders = {name: self.folder / name for name in ('ray', 'machine')}
     for name, folder in folders.items():
-      sweep = self._start(
+      self._finish(
         f'--config={self.config}:small',
         f'--sweep_dir={folder}',
         f'--on={name}',
-        '--num_processes=2',
       )
-      stdout, stderr = _finish(sweep)
-      self.assertEqual(sweep.returncode, 0, stderr)
-      self.assertIn('Done: 2 of 2 runs', stdout)
     tables = [(path / 'table.csv').read_text() for path in folders.values()]
     self.assertEqual(*tables)
     for run in (folders['machine'] / 'runs').iterdir():
