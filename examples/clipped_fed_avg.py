@@ -81,6 +81,7 @@ METHOD = method.Method(
     'learning_rates',
     'local_epochs',
     'repeated_visits',
+    'weight_average',
   },
   # Runs that differ in rates and seeds alone share their computations.
   shared_across=building.SHARED,

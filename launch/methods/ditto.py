@@ -34,7 +34,7 @@ METHOD = method.Method(
     ),
   },
   supports=fed_avg.METHOD.supports
-  - {'barrier', 'client_keeps', 'exchange', 'statistics'},
+  - {'barrier', 'client_keeps', 'exchange', 'statistics', 'weight_average'},
   reasons={'barrier': local_layers.REASONS['barrier']},
   # Costs depend on the epochs.
   shared_across=building.SHARED - {'local_epochs'},

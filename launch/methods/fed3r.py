@@ -93,6 +93,7 @@ METHOD = method.Method(
   title='Fed3R',
   fields=FIELDS,
   supports={'fine_tuning_start'},
+  reasons={'weight_average': 'its clients train no model'},
   create_model=closed_form.create_model,
   shared_across=closed_form.SHARED,
   build=build,

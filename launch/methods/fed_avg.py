@@ -76,6 +76,7 @@ METHOD = method.Method(
     'privacy',
     'repeated_visits',
     'statistics',
+    'weight_average',
   },
   # Reddi et al. (2021), algorithm 2, and Hsu et al. (2019).
   server_titles={

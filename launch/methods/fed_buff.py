@@ -83,6 +83,7 @@ METHOD = method.Method(
     'privacy': 'the same clients come more often, by how fast they are',
     'fine_tuning': 'its server keeps whole models for clients at work',
     'fine_tuning_start': 'its server keeps whole models for clients at work',
+    'weight_average': 'its server keeps whole models for clients at work',
   },
   shared_across=building.SHARED,
   is_asynchronous=True,

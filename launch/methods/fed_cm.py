@@ -38,6 +38,7 @@ METHOD = method.Method(
     'model_aggregator',
     'repeated_visits',
     'statistics',
+    'weight_average',
   },
   reasons={
     'barrier': "its clients train with the server's direction, so that their "

@@ -43,6 +43,7 @@ METHOD = method.Method(
     'model_aggregator',
     'privacy',
     'repeated_visits',
+    'weight_average',
   },
   reasons={
     'barrier': 'its clients train no model',

@@ -21,7 +21,12 @@ LAYERS = fields.Field(
   'as hidden_0, with commas; none for the last layer.',
 )
 
-SUPPORTS = fed_avg.METHOD.supports - {'barrier', 'client_keeps', 'fine_tuning'}
+SUPPORTS = fed_avg.METHOD.supports - {
+  'barrier',
+  'client_keeps',
+  'fine_tuning',
+  'weight_average',
+}
 REASONS: Mapping[str, str] = {
   'barrier': 'its clients have models of their own, so that there is no one '
   'model that all of them start a round from',

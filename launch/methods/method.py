@@ -30,6 +30,8 @@ SUPPORTS: Mapping[str, str] = {
   'repeated_visits': 'it would count clients as often as they are drawn',
   'statistics': 'it does not declare that it averages statistics, such as those '
   'of batch normalisation',
+  'weight_average': 'its clients keep something from round to round, which '
+  'belongs to the weights of the last one',
 }
 
 

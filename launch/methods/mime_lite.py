@@ -33,6 +33,7 @@ METHOD = method.Method(
     'local_epochs',
     'repeated_visits',
     'statistics',
+    'weight_average',
   },
   reasons={
     'barrier': "its clients train with the server's optimizer state, so that "

@@ -9,18 +9,20 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from launch.methods import block
 from launch.methods import building
+from launch.methods import config as config_lib
+
+
+def _check(config: config_lib.Config) -> None:
+  if config.keeps_models:
+    raise errors.InputError(
+      'weight_average must not be in the config: clients keep weights of their '
+      'own, which belong to those of the last round.'
+    )
 
 
 def _build(
-  parts: building.Ingredients,
-  process: algorithms.FederatedProcess | algorithms.ClientStateProcess,
+  parts: building.Ingredients, process: algorithms.FederatedProcess
 ) -> algorithms.FederatedProcess:
-  if isinstance(process, algorithms.ClientStateProcess):
-    raise errors.InputError(
-      'weight_average must not be in the config: clients of '
-      f'{parts.config.method.name} keep something from round to round, which '
-      'belongs to the weights of the last one.'
-    )
   return algorithms.compose_weight_averaging(
     process, decay=parts.config.blocks['weight_average'].decay
   )
@@ -40,12 +42,8 @@ BLOCK = block.Block(
     )
   },
   presets={'ema': {}},
-  supports='learning_rates',
-  refuse=lambda method: (
-    'its server keeps whole models for clients at work'
-    if method.is_asynchronous
-    else ''
-  ),
+  supports='weight_average',
+  check=_check,
   deviations=lambda config: {'weight_average.decay': 'averaged weights'},
   built_from=block.of_own_fields,
   build={building.PROCESS: _build},
