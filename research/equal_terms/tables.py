@@ -20,6 +20,8 @@ CONTROL = 'FedAvg'
 SECTION = ['question', 'task']
 _COSTS = ('round', 'bytes', 'steps', 'seconds')
 _NOISE = 1e-9
+# The number of methods beside FedAvg that faster ones are compared with.
+_MOST_RIVALS = 3
 # The clients of the scores by round, by whether the question is personal.
 _SCORED_ROUNDS = {
   False: 'validation clients',
@@ -226,28 +228,39 @@ def find_leads(
 
 def find_time_leads(
   table: pd.DataFrame, rounds: pd.DataFrame
-) -> dict[str, evaluation.PairedComparison]:
-  """Returns differences from FedAvg at the ends of methods that are faster.
+) -> dict[str, dict[str, evaluation.PairedComparison]]:
+  """Returns differences from other methods at the ends of faster ones.
 
-  Their runs take less simulated time. In each seed, a method's last score is
-  compared with that of FedAvg's first evaluation at that time or later, which
-  favours FedAvg.
+  Faster methods are those whose runs take less simulated time than FedAvg's. In
+  each seed, the last score of one is compared with that of another method's
+  first evaluation at that time or later, which favours the other.
 
   Args:
     table: The rows of `describe`.
     rounds: The rows of equal_terms_rounds.csv of one task and question.
+
+  Returns:
+    For each faster method, the comparisons with FedAvg and with the others of
+    the best mean ranks.
   """
   ordered = rounds.sort_values('round')
-  control = ordered[ordered['method'] == CONTROL]
-  found = {}
-  for method in table.index[table['seconds'] < table['seconds'][CONTROL]]:
-    last = ordered[ordered['method'] == method].groupby('seed').last()
-    later = control[control['seconds'] >= control['seed'].map(last['seconds'])]
-    found[method] = evaluation.compare_paired(
+  of_methods = {method: of for method, of in ordered.groupby('method')}
+  is_faster = table['seconds'] < table['seconds'][CONTROL]
+  others = table.index[~is_faster].drop(CONTROL)[:_MOST_RIVALS]
+
+  def compare(last: pd.DataFrame, other: str) -> evaluation.PairedComparison:
+    of = of_methods[other]
+    later = of[of['seconds'] >= of['seed'].map(last['seconds'])]
+    return evaluation.compare_paired(
       last['score'].to_dict(),
       later.groupby('seed')['score'].first().to_dict(),
       higher_is_better=True,
     )
+
+  found = {}
+  for method in table.index[is_faster]:
+    last = of_methods[method].groupby('seed').last()
+    found[method] = {o: compare(last, o) for o in (CONTROL, *others)}
   return found
 
 
@@ -451,28 +464,24 @@ def _format_lead(lead: evaluation.PairedComparison) -> str:
 
 
 def _format_time_leads(
-  leads: Mapping[str, evaluation.PairedComparison],
+  leads: Mapping[str, Mapping[str, evaluation.PairedComparison]],
   seconds: pd.Series,
   *,
   personal: bool,
 ) -> text_table.Table:
-  """Returns the table of differences from FedAvg at equal simulated time."""
-  rows = [('Method', 'Seconds', f'Minus {CONTROL} by then', 'Better in', 'p')]
-  for method, lead in leads.items():
+  """Returns the table of differences from others at equal simulated time."""
+  others = next(iter(leads.values()))
+  rows = [('Method', 'Seconds', *(f'Minus {other}' for other in others))]
+  for method, of in leads.items():
     rows.append(
-      (
-        method,
-        *_numbers(seconds[method]),
-        _interval(pd.Series([lead.mean, lead.low, lead.high]), '+.3f'),
-        f'{lead.wins} of {lead.n}',
-        evaluation.format_p(lead.p),
-      )
+      (method, *_numbers(seconds[method]), *map(_format_lead, of.values()))
     )
   notes = (
     f'Methods that end before {CONTROL}: the last score on '
-    f"{_SCORED_ROUNDS[personal]}, minus {CONTROL}'s at its first evaluation at "
-    f'that time or later, which favours {CONTROL}. p is over flips of signs, '
-    'not corrected.',
+    f"{_SCORED_ROUNDS[personal]}, minus another method's at its first "
+    'evaluation at that time or later, which favours the other; the seeds in '
+    'which the method is better, and p over flips of signs, not corrected. The '
+    f'others are {CONTROL} and those with the best mean ranks.',
   )
   return text_table.Table(notes, rows, (), 1)
 
