@@ -226,6 +226,22 @@ def describe_wrong_label(
   return _of_client(match, text, client_ids)
 
 
+def describe_bad_input(
+  error: BaseException, client_ids: Sequence[str] = ()
+) -> str | None:
+  """Returns the message of an error that stands for an `InputError`.
+
+  It is that of a failed check or of a wrong label; the arguments are those of
+  `describe_failed_check`.
+
+  Returns:
+    The message; None if the error is another one.
+  """
+  return describe_failed_check(error, client_ids) or describe_wrong_label(
+    error, client_ids
+  )
+
+
 def _of_client(
   match: re.Match[str], text: str, client_ids: Sequence[str]
 ) -> str:

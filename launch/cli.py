@@ -239,10 +239,10 @@ def call(main: Main, argv: Sequence[str]) -> None:
     where = f' {error.filename}' if error.filename else ''
     _fail(f'Cannot read or write{where}: {error.strerror}.')
   except Exception as error:
-    text = errors.describe_failed_check(error)
+    # Computations cannot raise InputError, so that others stand in for it.
+    text = errors.describe_bad_input(error)
     if text is None:
       raise
-    # Computations cannot raise InputError, so failed checks stand in for it.
     _fail(text)
 
 

@@ -69,9 +69,7 @@ def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
     yield
   except Exception as error:
     client_ids = [client.client_id for client in cohort]
-    text = errors.describe_failed_check(
-      error, client_ids
-    ) or errors.describe_wrong_label(error, client_ids)
+    text = errors.describe_bad_input(error, client_ids)
     if text is None:
       raise
     raise errors.InputError(text) from error

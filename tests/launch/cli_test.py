@@ -51,6 +51,9 @@ _FAULTS = {
   'check': RuntimeError(
     'Graph execution error: node x\n2 root error(s) found.\n'
     'assertion failed: [There is no] [model yet.]\n\t [[{{node x}}]]'),
+  'label': RuntimeError(
+    'Received a label value of 12 which is outside the valid range of [0, 10).'
+  ),
   'missing': FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'),
   'defect': ZeroDivisionError('a defect'),
 }
@@ -247,6 +250,7 @@ class CliTest(parameterized.TestCase):
     ('files', 2, 'Cannot read or write: Too many open files.'),
     ('memory', 2, 'There is not enough memory: Unable to allocate 8 TiB.'),
     ('check', 2, 'There is no model yet.'),
+    ('label', 2, 'Labels must be from 0 to 9, got 12.'),
   )
   def test_faults_of_main(self, fault, code, line):
     self._assert_fails(self._run(f'--fault={fault}'), code, line)
