@@ -26,6 +26,8 @@ _MEDIAN_EXAMPLES = 1000
 
 # The features of most tasks do not depend on the seed.
 SHARED = building.FIELDS_OF_THE_LOOP | {'seed'}
+# The reasons why closed forms do not support something (`Method.reasons`).
+REASONS: Mapping[str, str] = {'weight_average': 'its clients train no model'}
 
 FIELDS: Mapping[str, fields.Field] = {
   'accumulator': fields.Field(

@@ -23,7 +23,7 @@ METHOD = method.Method(
     ),
   },
   supports={'fine_tuning_start'},
-  reasons={'weight_average': 'its clients train no model'},
+  reasons=closed_form.REASONS,
   create_model=closed_form.create_model,
   shared_across=closed_form.SHARED,
   # Random features are constants.

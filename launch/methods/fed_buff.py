@@ -78,12 +78,17 @@ METHOD = method.Method(
   },
   reasons={
     'barrier': 'its clients start from different models',
-    'client_keeps': 'its server keeps whole models for clients at work',
-    'exchange': 'its server keeps whole models for clients at work',
     'privacy': 'the same clients come more often, by how fast they are',
-    'fine_tuning': 'its server keeps whole models for clients at work',
-    'fine_tuning_start': 'its server keeps whole models for clients at work',
-    'weight_average': 'its server keeps whole models for clients at work',
+    **dict.fromkeys(
+      (
+        'client_keeps',
+        'exchange',
+        'fine_tuning',
+        'fine_tuning_start',
+        'weight_average',
+      ),
+      'its server keeps whole models for clients at work',
+    ),
   },
   shared_across=building.SHARED,
   is_asynchronous=True,

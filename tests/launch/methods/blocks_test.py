@@ -157,7 +157,8 @@ class BuildTest(absltest.TestCase):
     # Refused as configs, so that no sweep begins such runs.
     for variant, reason in (
       ('scaffold', 'clients keep something'),
-      ('fed_buff', 'its server keeps'),
+      ('fed_buff', 'fed_buff: its server'),
+      ('fed_async', 'fed_async: its server'),
       ('fed_ncm', 'its clients train no model'),
       ('fed_avg,exchange=partial,unsent=client_keeps', 'weights of their own'),
     ):
