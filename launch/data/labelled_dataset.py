@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+from fedfish_tff import errors
+
 import numpy as np
 
 # The feature that names the client where folders or files do.
@@ -46,4 +48,35 @@ class LabelledDataset:
   def names_of(self, feature: str, values: np.ndarray) -> list[str]:
     """Returns the class names of a feature's values, or the values as text."""
     names = self.class_names.get(feature)
-    return [names[v] if names else str(v) for v in np.asarray(values).tolist()]
+    return [
+      names[v] if names else _to_text(v) for v in np.asarray(values).tolist()
+    ]
+
+
+def check_finite(
+  values: np.ndarray,
+  title: str,
+  *,
+  remedy: str = 'leave these examples out',
+) -> np.ndarray:
+  """Returns values [n, ...], which must not be NaN or infinite.
+
+  Args:
+    values: The values, of any type.
+    title: The values' name, with which the message begins.
+    remedy: The end of the message.
+  """
+  if values.dtype.kind == 'f':
+    is_bad = ~np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if is_bad.any():
+      raise errors.InputError(
+        f'{title} must hold finite numbers in each of {len(values)} examples, '
+        f'got NaN or infinity in {np.count_nonzero(is_bad)}; {remedy}.'
+      )
+  return values
+
+
+def _to_text(value: int | float | bool | str | bytes) -> str:
+  if isinstance(value, bytes):
+    return value.decode(errors='backslashreplace')
+  return str(value)

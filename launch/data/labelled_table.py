@@ -245,16 +245,9 @@ def _to_features(
 
 
 def _check_finite(values: np.ndarray, name: str) -> np.ndarray:
-  """Returns the values of a column; raises an InputError for NaN or infinity."""
-  if values.dtype.kind == 'f':
-    is_bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
-    if is_bad.any():
-      raise errors.InputError(
-        f'Column {name!r} must hold finite numbers in each of {len(values)} '
-        f'rows, got NaN or infinity in {np.count_nonzero(is_bad)}; leave these '
-        'rows or the column out.'
-      )
-  return values
+  return labelled_dataset.check_finite(
+    values, f'Column {name!r}', remedy='leave these rows or the column out'
+  )
 
 
 def _to_dense(column: pa.Array, name: str) -> np.ndarray:

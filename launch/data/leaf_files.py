@@ -38,7 +38,8 @@ def read(dataset: str) -> labelled_dataset.LabelledDataset:
   """Reads all users into memory.
 
   A user must stand in one file, with as many examples as that says, at least
-  one for training. x are numbers of one shape, and y one number or string each.
+  one for training. x are numbers of one shape, at least one each, and y one
+  number or string each; floats are in the range of float32.
 
   Args:
     dataset: The path of a file, of a folder of files, or of a folder with the
@@ -141,7 +142,7 @@ def _read_users(
         f'says, got {lengths["x"]} of x and {lengths["y"]} of y.'
       )
     x = _to_array(found[user]['x'])
-    if size and (x is None or x.dtype.kind not in 'buif'):
+    if size and (x is None or x.dtype.kind not in 'buif' or not x.size):
       raise errors.InputError(
         f'User {user!r} of {file} must have numbers x of one shape per example, '
         f'got others, such as {found[user]["x"][0]!r:.40}.'
@@ -158,6 +159,12 @@ def _read_users(
         f'User {user!r} of {file} must have one number or string y per example, '
         f'got others, such as {found[user]["y"][0]!r:.40}.'
       )
+    for name, array in (('x', x), ('y', y)):
+      labelled_dataset.check_finite(
+        array,
+        f'{name} of user {user!r} of {file}, as float32,',
+        remedy='scale them, or leave these examples out',
+      )
     read.append((user, x, y))
   return read
 
@@ -168,7 +175,10 @@ def _to_array(values: list[Any]) -> np.ndarray | None:
     array = np.array(values)
   except ValueError:
     return None
-  return array.astype(np.float32) if array.dtype.kind == 'f' else array
+  if array.dtype.kind != 'f':
+    return array
+  with np.errstate(over='ignore'):
+    return array.astype(np.float32)
 
 
 def _check_shape(

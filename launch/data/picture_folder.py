@@ -121,7 +121,9 @@ def read(
   if found.has_clients:
     clients = [parts[0] for parts in found.pictures]
     others[labelled_dataset.CLIENT] = np.array(clients, object)
-  x = _read_pixels(found, image_size)
+  x = labelled_dataset.check_finite(
+    _read_pixels(found, image_size), f'The pictures of {found.folder}'
+  )
   return labelled_dataset.LabelledDataset(
     name=found.name,
     feature='picture',

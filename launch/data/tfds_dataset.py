@@ -150,7 +150,9 @@ def read(
     name=name,
     feature=feature,
     label=label,
-    x=arrays[feature],
+    x=labelled_dataset.check_finite(
+      arrays[feature], f'Feature {feature!r} of {name}, split {split!r},'
+    ),
     is_image=isinstance(builder.info.features[feature], tfds.features.Image)
     and arrays[feature].dtype == np.uint8,
     labels=arrays[label].astype(np.int64),

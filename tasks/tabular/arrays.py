@@ -141,6 +141,11 @@ def create_task(
         f'Array {name!r} of client {clients.client_ids[0]!r} must hold integers '
         f'or floats, got {spec.dtype.name}.'
       )
+    if not spec.shape.num_elements():
+      raise errors.InputError(
+        f'Array {name!r} of client {clients.client_ids[0]!r} must hold one '
+        f'number or more per example, got the shape {spec.shape.as_list()}.'
+      )
   is_regression = kind == 'regression' or (
     kind == 'auto' and y_spec.dtype.is_floating
   )

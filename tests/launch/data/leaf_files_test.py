@@ -92,6 +92,9 @@ class LeafFilesTest(temporary_folders.TestCase):
       'numbers y or all strings, got both',
     ),
     ('null', _content(a=([None], [0])), "'a' .* such as None"),
+    ('no_features', _content(a=([[], []], [0, 1])), r"'a' .* such as \[\]"),
+    ('huge_x', _content(a=([[1.0], [1e39]], [0, 1])), "x of user 'a' .* in 1;"),
+    ('huge_y', _content(a=([1, 2], [0.5, 1e39])), "y of user 'a' .* in 1; sc"),
     ('lengths', _content(a=([1, 2], [0])), "'a' .* 1 examples,.* got 2 of x"),
     (
       'unknown_user',

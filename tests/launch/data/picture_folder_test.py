@@ -110,6 +110,12 @@ class PictureFolderTest(temporary_folders.TestCase):
     self._save('0/2.png', grey)
     self._refused('one depth, got I;16 in .*/0/1.png, L in .*/0/2.png')
 
+  def test_pixels_that_are_not_numbers(self):
+    pixels = np.ones((4, 3), np.float32)
+    self._save('0/1.tif', pixels)
+    self._save('0/2.tif', np.where(np.eye(4, 3), np.nan, pixels))
+    self._refused('The pictures of .* each of 2 examples, got NaN .* in 1;')
+
   def test_a_photograph_is_turned(self):
     exif = Image.Exif()
     exif[274] = 6  # Viewers turn it clockwise.

@@ -44,6 +44,10 @@ class TfdsDatasetTest(tiny_tfds.TestCase):
     )
     self.assertEqual(data.names_of('kind', [1, 0]), ['fish', 'tree'])
     self.assertEqual(data.names_of('height', [7]), ['7'])
+    self.assertEqual(
+      data.names_of('author', data.others['author'][:1]),
+      list(expected['author'][:1]),
+    )
 
   def test_another_feature_and_label_of_a_part(self):
     data = tfds_dataset.read(
@@ -69,6 +73,10 @@ class TfdsDatasetTest(tiny_tfds.TestCase):
     (dict(feature='photo'), "'photo' .*numbers of one shape"),
     (dict(feature='author'), "'author' .*numbers of one shape"),
     (dict(split='unlabelled'), "240 examples .*'species'"),
+    (
+      dict(split='unlabelled', feature='height', label='kind'),
+      "'height' .* finite numbers in each of 240 examples, got NaN .* in 240",
+    ),
   )
   def test_bad_requests(self, changed, regex):
     with self.assertRaisesRegex(errors.InputError, regex):

@@ -70,7 +70,7 @@ class TinyLeaves(tfds.core.GeneratorBasedBuilder):
     for i in range(NUM_EXAMPLES):
       example = {name: array[i] for name, array in arrays.items()}
       if is_unlabelled:
-        example |= {'species': -1}
+        example |= {'species': -1, 'height': np.float32(np.nan)}
       yield (
         i,
         example

@@ -172,6 +172,15 @@ class ArraysTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(errors.InputError, "'x' .* 8 NaN or infinite"):
       task.train.load_client(task.train.client_ids[0])
 
+  @parameterized.parameters((0, 1, 'x'), (2, 0, 'y'))
+  def test_examples_without_numbers(self, width, targets, name):
+    for i in range(3):
+      self._save(f'c{i}', np.ones([4, width]), np.ones([4, targets]))
+    with self.assertRaisesRegex(
+      errors.InputError, rf"'{name}' of client 'c0' .* got the shape \[0\]"
+    ):
+      self._create(standardize=True)
+
   def test_clients_without_examples(self):
     self._save_clients()
     self._save('z', np.ones([0, 4, 3], np.uint8), np.ones([0], np.int64))
