@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import os
 import pathlib
+import re
 import types
 from typing import Any
 
@@ -20,6 +21,8 @@ from fedfish_tff.datasets import grouped_folder
 
 import numpy as np
 import tensorflow as tf
+
+_SPLIT = re.compile(r'[^/\0]+')
 
 
 class GroupedWriter:
@@ -46,6 +49,7 @@ class GroupedWriter:
         since files hold no others.
       num_shards: The number of files of each split.
     """
+    errors.check_positive_integer('num_shards', num_shards)
     for name, spec in features.items():
       if not _is_writable(spec):
         raise errors.InputError(
@@ -64,6 +68,7 @@ class GroupedWriter:
     self._open_files = contextlib.ExitStack()
     # Without end: the file of the next client of each split.
     self._files: dict[str, Iterator[client_files.ClientFile]] = {}
+    self._written: dict[str, set[str]] = {}
 
   def __enter__(self) -> 'GroupedWriter':
     return self
@@ -101,14 +106,31 @@ class GroupedWriter:
     """Writes a client.
 
     Args:
-      split: The name of any split.
-      client_id: The id, a unique text.
-      examples: The examples; values by feature, text as `str` or `bytes`. An
-        integer must be exact in its feature's dtype.
+      split: The name of any split, with which names of files begin.
+      client_id: The id, a text that no other client of the split has.
+      examples: The examples, at least one; values by feature, text as `str` or
+        `bytes`. The values of an integer feature must be exact in its dtype.
     """
+    if not grouped_examples.is_text(split) or not _SPLIT.fullmatch(split):
+      raise errors.unexpected(
+        'The name of a split',
+        split,
+        'a text that names of files can begin with',
+      )
     if not grouped_examples.is_text(client_id):
       raise errors.InputError(f'A client id must be a text, got {client_id!r}.')
+    written = self._written.setdefault(split, set())
+    if client_id in written:
+      raise errors.InputError(
+        f'Client {client_id!r} must be written to split {split!r} once, got it '
+        'twice.'
+      )
     flat = [self._flat(example, client_id) for example in examples]
+    if not flat:
+      raise errors.InputError(
+        f'Client {client_id!r} must have at least one example, got none.'
+      )
+    written.add(client_id)
     if split not in self._files:
       self._files[split] = itertools.cycle(
         [

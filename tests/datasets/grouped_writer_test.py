@@ -107,14 +107,23 @@ class GroupedWriterTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'no file .*dataset.json'):
       grouped_client_data.GroupedClientData(self._folder, 'train')
 
-  def test_an_id_twice(self):
+  @parameterized.parameters(
+    ('train', 'a', 1, "'a' must be written to split 'train' once"),
+    ('train', 'b', 0, "'b' must have at least one example, got none"),
+    ('a/b', 'b', 1, "split must be a text .* got 'a/b'"),
+    ('', 'b', 1, "split must be a text .* got ''"),
+    (1, 'b', 1, 'split must be a text .* got 1'),
+  )
+  def test_clients_that_readers_would_refuse(self, split, client_id, n, regex):
     with grouped_writer.GroupedWriter(
       self._folder, features=grouped_clients.TEXT
     ) as writer:
-      for _ in range(2):
-        writer.write('train', 'a', [{'text': 'x'}])
-    with self.assertRaisesRegex(errors.InputError, "'a' .*'a'"):
-      grouped_client_data.GroupedClientData(self._folder, 'train')
+      writer.write('train', 'a', [{'text': 'x'}])
+      writer.write('held_out', 'a', [{'text': 'x'}])
+      with self.assertRaisesRegex(errors.InputError, regex):
+        writer.write(split, client_id, [{'text': 'x'}] * n)
+    read = grouped_client_data.GroupedClientData(self._folder, 'train')
+    self.assertEqual(list(read.client_ids), ['a'])
 
   def test_folder_that_is_not_empty(self):
     self._folder.mkdir()
