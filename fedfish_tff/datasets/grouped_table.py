@@ -43,9 +43,11 @@ def group_table(
   Returns:
     The clients, each with the arrays (x, y).
   """
-  names = [
-    name for of in (x, y) for name in ([of] if isinstance(of, str) else of)
-  ]
+  names = []
+  for argument, of in (('x', x), ('y', y)):
+    if not len(of):
+      raise errors.unexpected(argument, of, 'the name of one column or more')
+    names += [of] if isinstance(of, str) else of
   columns = {name: _column(table, name) for name in (*names, by)}
   for name, column in columns.items():
     if len(column) != len(columns[by]):
@@ -150,9 +152,10 @@ def _check_numbers(column: np.ndarray, name: str) -> None:
 
 def _as_int32(column: np.ndarray, name: str) -> np.ndarray:
   values = column.astype(np.int32)
-  if not np.array_equal(values, column):
+  others = column[values != column]
+  if others.size:
     raise errors.InputError(
       f'Column {name!r} of the table must hold integers of 32 bits, got '
-      f'{column.max()}.'
+      f'{others.flat[0]}.'
     )
   return values

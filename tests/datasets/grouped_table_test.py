@@ -20,6 +20,7 @@ _COLUMNS = {
   'odd': ['text', None, 'text', 'text'],
   'ragged': [[1], [1, 2], [1], [1]],
   'huge': [2**40, 1, 2, 3],
+  'low': [1, 2, 3, -(2**40)],
 }
 # Columns that Arrow cannot hold.
 _ODD_COLUMNS = {
@@ -103,6 +104,9 @@ class GroupTableTest(parameterized.TestCase):
     ('ragged', {'x': 'ragged'}, "'ragged' of the table .*object"),
     ('lists', {'x': ['pixels', 'age']}, r'shape \[2\]'),
     ('huge', {'y': 'huge'}, 'integers of 32 bits.*1099511627776'),
+    ('low', {'y': 'low'}, 'integers of 32 bits.*-1099511627776'),
+    ('no_features', {'x': []}, r'x must be the name of one .* got \[\]'),
+    ('no_targets', {'y': ()}, r'y must be the name of one .* got \(\)'),
   )
   def test_what_cannot_be_used_is_named(self, changed, message):
     for _, table in _TABLES[:2]:
