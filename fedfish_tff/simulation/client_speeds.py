@@ -47,8 +47,9 @@ def fixed_exponential_speeds(*, seed: int, scale: float = 1.0) -> Speeds:
 
   Args:
     seed: The run's seed.
-    scale: The mean seconds.
+    scale: The mean seconds, positive.
   """
+  errors.check_range('scale', scale, above=0)
 
   def speeds(round_number: int, client_ids: Sequence[str]) -> np.ndarray:
     del round_number
@@ -68,9 +69,11 @@ def dynamic_exponential_speeds(
   Args:
     seed: The run's seed.
     scales: The bounds between which each client's mean scale_i is drawn,
-      uniformly and once.
+      uniformly and once: positive numbers, the smaller first.
   """
   low, high = scales
+  errors.check_range('The first of scales', low, above=0)
+  errors.check_range('The second of scales', high, least=low)
 
   def speeds(round_number: int, client_ids: Sequence[str]) -> np.ndarray:
     drawn = random_streams.uniform_numbers(client_ids, 'speed scale', seed)
@@ -162,8 +165,10 @@ def build_wall_clock(
 
   Args:
     speeds: The clients' seconds of work.
-    communication_seconds: C, the seconds per round to exchange the models.
+    communication_seconds: C, the seconds per round to exchange the models, 0
+      or more.
   """
+  errors.check_range('communication_seconds', communication_seconds, least=0)
 
   def round_seconds(round_number: int, client_ids: Sequence[str]) -> float:
     slowest = speeds(round_number, client_ids).max(initial=0.0)

@@ -53,6 +53,7 @@ class Deadline(hooks.Hook):
       communication_seconds: The seconds that messages add to each round.
     """
     errors.check_range('The deadline', seconds, above=0)
+    errors.check_range('communication_seconds', communication_seconds, least=0)
     self._asked = asked
     self._size = size
     self._seconds = seconds

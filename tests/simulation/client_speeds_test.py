@@ -94,6 +94,15 @@ class ClientSpeedsTest(parameterized.TestCase):
         [client_speeds.DeviceClass(*c) for c in classes], seed=0
       )
 
+  @parameterized.parameters(
+    ('fixed_exponential_speeds', {'scale': 0.0}, 'scale .*positive.*0.0'),
+    ('dynamic_exponential_speeds', {'scales': (-1.0, 1.0)}, 'first .*-1.0'),
+    ('dynamic_exponential_speeds', {'scales': (2.0, 1.0)}, 'second .*1.0'),
+  )
+  def test_refuses_scales(self, build, changed, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      getattr(client_speeds, build)(seed=0, **changed)
+
 
 class ReadTraceSpeedsTest(parameterized.TestCase):
   def _read(self, text, client_ids=('a', 'b, c')):
@@ -143,6 +152,8 @@ class WallClockTest(absltest.TestCase):
     self.assertEqual(clock(2, ['b', 'a']), 14.0)
     # Nobody has answered.
     self.assertEqual(clock(2, []), 10.0)
+    with self.assertRaisesRegex(errors.InputError, 'communication_.*-1'):
+      client_speeds.build_wall_clock(clock, communication_seconds=-1)
 
   def test_the_expected_slowest_of_n_is_a_harmonic_number(self):
     """E max of n iid Exp is scale * H_n, by the memoryless property."""
