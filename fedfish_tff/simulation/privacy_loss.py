@@ -170,6 +170,8 @@ def tree_epsilon(
   """
   _check(noise_multiplier, delta, accountant)
   errors.check_positive_integer('rounds_per_tree', rounds_per_tree)
+  # NumPy's integers have no bit_length.
+  rounds_per_tree = int(rounds_per_tree)
 
   def by_rdp(rounds: int) -> float:
     loss = dp_accounting.rdp.RdpAccountant(
@@ -187,7 +189,7 @@ def tree_epsilon(
     return float(loss.get_epsilon(delta))
 
   def by_pld(rounds: int) -> float:
-    trees, rest = divmod(rounds, rounds_per_tree)
+    trees, rest = divmod(int(rounds), rounds_per_tree)
     nodes = trees * rounds_per_tree.bit_length() + rest.bit_length()
     noise = noise_multiplier / math.sqrt(max(nodes, 1))
     event = dp_accounting.GaussianDpEvent(noise)

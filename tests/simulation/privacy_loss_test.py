@@ -181,8 +181,8 @@ class TreeTest(parameterized.TestCase):
       self.assertAlmostEqual(epsilon(rounds) / reference, 1, places=3)
 
       tight = simulation.tree_epsilon(
-        3.0, delta=_DELTA, rounds_per_tree=6, accountant=_PLD
-      )(rounds)
+        3.0, delta=_DELTA, rounds_per_tree=np.int64(6), accountant=_PLD
+      )(np.int64(rounds))
       gaussian = _gaussian_epsilon(3.0 / math.sqrt(nodes), _DELTA)
       self.assertBetween(tight, gaussian, 1.01 * gaussian)
 
