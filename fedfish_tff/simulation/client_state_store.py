@@ -200,7 +200,7 @@ class ClientStateStore:
         raise errors.InputError(
           f'{whose} is damaged, or that of another client or round{_ADVICE}'
         )
-    templates = [np.asarray(leaf) for leaf in tf.nest.flatten(structure)]
+    templates = _arrays_of(structure)
     described = _describe(templates)
     if arrays != described:
       pairs = itertools.zip_longest(
@@ -513,9 +513,16 @@ def _size(state: Any) -> int:
   return _BYTES_OF_A_STATE + sum(leaf.nbytes for leaf in leaves)
 
 
+def _arrays_of(state: Any) -> list[np.ndarray]:
+  """Returns a state's arrays in the byte order of this machine."""
+  arrays = map(np.asarray, tf.nest.flatten(state))
+  # The name of a dtype, which is stored, leaves out the order.
+  return [a.astype(a.dtype.newbyteorder('='), copy=False) for a in arrays]
+
+
 def _encode(state: Any) -> tuple[str, bytes]:
   """Returns the description of a state's arrays, and their joined bytes."""
-  arrays = [np.asarray(leaf) for leaf in tf.nest.flatten(state)]
+  arrays = _arrays_of(state)
   for array in arrays:
     if array.dtype.kind not in 'biufc':
       raise TypeError(

@@ -198,6 +198,14 @@ class ClientStateStoreTest(StoreTestCase):
     store.save(1, {'a': _state(1)}, kept_rounds=[0])
     self.assertEqual(_value(store.load('a', _state(0))), 1)
 
+  def test_arrays_of_another_byte_order(self):
+    store = self._store()
+    numbers = np.arange(3)
+    store.save(1, {'a': numbers.astype('>f4')}, kept_rounds=[0])
+    for dtype in ('<f4', '>f4'):
+      found = store.load('a', np.zeros(3, dtype))
+      np.testing.assert_array_equal(found, numbers)
+
   def test_only_numbers_are_stored(self):
     with self.assertRaisesRegex(TypeError, 'numbers, got an array of object'):
       self._store().save(1, {'a': (np.array([{}], object),)}, kept_rounds=[0])
