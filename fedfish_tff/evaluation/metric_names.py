@@ -37,7 +37,12 @@ _KNOWN = re.compile(
 PERSONALIZATION_RATE = 'personalization_learning_rate'
 # The metrics from 0 to 1, and others of such a name: balanced_accuracy.
 _SHARE = re.compile(r'(\w+_)?(accuracy|precision|recall|f1|auc)(_\w+)?')
-_LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
+# Names of errors, also as a word of a longer name, such as those of Keras.
+_ERROR = re.compile(
+  r'(\w+_)?(loss|errors?|r?mse|r?msle|mae|mape|perplexity|cross_?entropy|'
+  r'hinge|huber|divergence|log_?cosh|poisson|false_(negatives|positives))'
+  r'(_\w+)?'
+)
 
 
 def higher_is_better(metric: str, declared: bool | None = None) -> bool:
@@ -54,7 +59,9 @@ def higher_is_better(metric: str, declared: bool | None = None) -> bool:
     return True
   if declared is not None:
     return declared
-  return without_suffix(metric).rpartition('/')[2] not in _LOWER_IS_BETTER
+  name = without_suffix(metric).rpartition('/')[2]
+  # f1_error is the score of the class error.
+  return bool(_SHARE.fullmatch(name)) or not _ERROR.fullmatch(name)
 
 
 def before(metric: str) -> str | None:
