@@ -364,6 +364,11 @@ def _read_data(
     )
   if leaf_files.is_leaf(_DATASET.value):
     _check_absent("LEAF's files", *_OF_COLUMNS, _IMAGE_SIZE)
+    if _SPLIT.value != _SPLIT.default:
+      raise errors.InputError(
+        f"--split must be left out for LEAF's files, {_DATASET.value}, of which "
+        f'all are read, got {_SPLIT.value!r}.'
+      )
     return _check_others(leaf_files.read(_DATASET.value), key)
   _check_absent('a data set of TensorFlow Datasets', _IMAGE_SIZE)
   # Imported late: TFDS takes seconds, which others do not need.

@@ -343,6 +343,7 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
     self.folder = self.parent / 'refused'
     for argument, message in (
       ('--image_size=2', "--image_size must be left out for LEAF's"),
+      ('--split=test', "--split must be left out for LEAF's .* got 'test'"),
       (
         '--test_fraction_per_client=0.5',
         'left out, since .*leaf has test data',
