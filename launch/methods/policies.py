@@ -47,6 +47,12 @@ def _build_deadline(parts: policy.Ingredients) -> simulation.Deadline:
 
 def _build_asynchronous(parts: policy.Ingredients) -> simulation.Asynchronous:
   own, client_ids = parts.own, parts.task.train.client_ids
+  if parts.config.cohort_size > len(client_ids):
+    raise errors.InputError(
+      f'cohort_size must be at most {len(client_ids)}, the number of training '
+      'clients, each of which is in a server step once at most, got '
+      f'{parts.config.cohort_size}.'
+    )
   return simulation.Asynchronous(
     client_ids,
     size=parts.config.cohort_size,

@@ -122,6 +122,11 @@ class PoliciesTest(small_configs.TaskTestCase):
     config['participation']['concurrency'] = 1
     with self.assertRaisesRegex(errors.InputError, 'concurrency .* 2.* 8.* 1'):
       self.create_participation(config)
+    config['cohort_size'] = 9
+    with self.assertRaisesRegex(
+      errors.InputError, 'cohort_size must be at most 8.* got 9'
+    ):
+      self.create_participation(config)
 
   def test_stages(self):
     flanp = self.create_participation(
