@@ -241,9 +241,10 @@ def find_time_leads(
 
   Returns:
     For each faster method, the comparisons with FedAvg and with the others of
-    the best mean ranks.
+    the best mean ranks. A run that has diverged before its score is a missing
+    pair.
   """
-  ordered = rounds.sort_values('round')
+  ordered, seeds = rounds.sort_values('round'), rounds['seed'].unique()
   of_methods = {method: of for method, of in ordered.groupby('method')}
   is_faster = table['seconds'] < table['seconds'][CONTROL]
   others = table.index[~is_faster].drop(CONTROL)[:_MOST_RIVALS]
@@ -253,13 +254,16 @@ def find_time_leads(
     later = of[of['seconds'] >= of['seed'].map(last['seconds'])]
     return evaluation.compare_paired(
       last['score'].to_dict(),
-      later.groupby('seed')['score'].first().to_dict(),
+      later.groupby('seed')['score'].first().reindex(seeds).to_dict(),
       higher_is_better=True,
     )
 
   found = {}
   for method in table.index[is_faster]:
-    last = of_methods[method].groupby('seed').last()
+    of = of_methods[method]
+    # A run that diverges has no score, or no evaluation, at the end.
+    last = of[of['round'] == of['round'].max()].set_index('seed')
+    last = last.reindex(seeds)
     found[method] = {o: compare(last, o) for o in (CONTROL, *others)}
   return found
 

@@ -160,6 +160,17 @@ class DescribeTest(absltest.TestCase):
       self.assertIn(
         ['SCAFFOLD', f'{9 * share:.3g}', *told], _tables_in(page)[-2]
       )
+    # Runs that have diverged: before the end, before the last evaluation, and
+    # before the end of the faster one.
+    last, seed = rounds['round'] == 4, rounds['seed']
+    is_scaffold = rounds['method'] == 'SCAFFOLD'
+    rounds.loc[is_scaffold, 'seconds'] *= 0.5
+    rounds.loc[is_scaffold & last & (seed == 0), 'score'] = np.nan
+    cut = is_scaffold & last & (seed == 1)
+    cut |= (rounds['method'] == 'FedAvg') & ~(rounds['round'] < 2) & (seed == 2)
+    leads = tables.find_time_leads(described, rounds[~cut])['SCAFFOLD']
+    self.assertEqual([lead.n for lead in leads.values()], [5, 6])
+    np.testing.assert_allclose(leads['FedAvg'].mean, 0.6 - 0.4)
     page = tables.format_section(*_runs(), title='t')
     self.assertNotIn('leads by time', page)
 
