@@ -175,6 +175,11 @@ def compare(
       f'seeds must be a number from 1 to {min(TUNING_SEEDS)}, got {seeds}.'
     )
   fields, tuned = fields or {}, tuned or {}
+  if 'seed' in tuned or (seeds is not None and 'seed' in fields):
+    raise ValueError(
+      'The values of seed must be given once, by seeds or among the fields, and '
+      'cannot be tuned.'
+    )
   configs = {method: get_config(method) for method in methods}
   known = {m: json_config.flatten(c.to_dict()) for m, c in configs.items()}
   for field in (*fields, *tuned):
@@ -192,6 +197,11 @@ def compare(
       for field, of in tuned.items()
       if field in known[method]
     }
+    if both := own.keys() & open_values.keys():
+      raise ValueError(
+        f'A field must be tuned or differ between runs, got {", ".join(both)} of '
+        f'{method} for both.'
+      )
     judged += grid(
       [method], {**own, **({'seed': range(seeds)} if seeds else {})}
     )

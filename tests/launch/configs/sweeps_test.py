@@ -100,6 +100,26 @@ class SweepsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, f'seeds must be .*got {seeds}'):
       sweeps.compare(get_config, ['fed_avg'], seeds=seeds)
 
+  @parameterized.parameters(
+    ({'seeds': 2, 'fields': {'seed': (5, 6)}}, 'of seed must be given once'),
+    ({'tuned': {'seed': (5, 6)}}, 'of seed must be given once'),
+    (
+      {'fields': {'batch_size': (4, 8)}, 'tuned': {'batch_size': (4, 8)}},
+      'got batch_size of fed_avg for both',
+    ),
+    # FedSGD tunes this in place of the clients' rate.
+    (
+      {
+        'fields': {'server_learning_rate': (1.0, 0.5)},
+        'tuned': {'client_learning_rate': (0.1, 0.2)},
+      },
+      'got server_learning_rate of fed_sgd for both',
+    ),
+  )
+  def test_a_field_of_a_comparison_has_one_part(self, options, message):
+    with self.assertRaisesRegex(ValueError, message):
+      sweeps.compare(digits.get_config, ['fed_avg', 'fed_sgd'], **options)
+
   @hypothesis.given(st.floats(1e-6, 1e3))
   def test_rates_around_any(self, rate):
     rates = sweeps.rates_around(rate)
