@@ -170,10 +170,9 @@ def draw(
   alone = points.groupby(['task', 'method']).ngroups == 1
   seeds = run_notes.count_seeds(points.groupby('label')['seed'].nunique())
   pooling = f'One point per seed and round, {seeds}'
-  labels = [label for label in frames.groups() if label not in drawn]
-  # A label has commas itself.
-  told = '; '.join(labels)
-  without = f'Not drawn, without a barrier or a baseline: {told}' * bool(told)
+  without = run_notes.tell_not_drawn(
+    frames.runs['label'], drawn, 'a barrier or a baseline'
+  )
   runs = frames.runs[frames.runs['label'].isin(drawn)]
   figure = draw_panels(
     points,
@@ -181,7 +180,13 @@ def draw(
     (5.6, 4.9) if alone else (3.6, 3.3),
     34 if alone else 20,
     run_notes.join(
-      [pooling, run_notes.tell_clients(runs), without, frames.left_out]
+      [
+        pooling,
+        run_notes.tell_clients(runs),
+        run_notes.tell_diverged(frames.runs, 'label'),
+        without,
+        frames.left_out,
+      ]
     ),
   )
   title = 'Client-server barrier, training clients'

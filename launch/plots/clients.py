@@ -123,7 +123,16 @@ def _tell_clients(frames: frames_lib.Frames, columns: Sequence[str]) -> str:
   evaluated = frames.of(frames.runs.loc[counts.index])
   every = run_notes.count_clients(evaluated.runs, 'test')
   scored = errors.span(counts) + f' of {every}' * bool(every)
-  note = run_notes.describe(evaluated, 'their clients are one set')
+  note = run_notes.join(
+    [
+      run_notes.describe(evaluated, 'their clients are one set').rstrip('.'),
+      run_notes.tell_not_drawn(
+        frames.runs['label'],
+        set(evaluated.runs['label']),
+        'finite scores of clients',
+      ),
+    ]
+  )
   return f'{scored} test clients per run. {note}'
 
 
@@ -169,7 +178,7 @@ def draw_own_spread(
   keep none.
   """
   metric = metric.rpartition('/')[2]
-  scores, seeds, told, of_server = {}, [], [], []
+  scores, seeds, told, of_server, found = {}, [], [], [], set()
   for label, of in frames.groups().items():
     model, column = _promised(of, metric)
     if column not in of.own_clients:
@@ -180,6 +189,8 @@ def draw_own_spread(
       scores[f'{label}, {model}'] = finite
       of_server += [label] * metric_names.is_of_server(column)
       seeds.append(len(values.index.unique('run')))
+    if len(values):
+      found.add(label)
     if len(finite) < len(values):
       told.append(
         f'{label}: {len(values) - len(finite)} of {len(values)} clients have '
@@ -201,6 +212,7 @@ def draw_own_spread(
       frames.runs,
       [f'eval/{run.judged_by}/_' for run in frames.runs.itertuples()],
     ),
+    run_notes.tell_not_drawn(frames.runs['label'], found, 'these scores'),
     frames.left_out,
   ]
   figure = _plot_spread(

@@ -110,7 +110,7 @@ def _plot(
   column, x_label, _, unit = X_AXES[x]
   looks = style.method_looks(frames.groups())
   # Titles and notes tell of runs with both columns; diverged ones have no line.
-  frames = frames.having(column, metric)
+  labels, frames = frames.runs['label'], frames.having(column, metric)
   lines = read_lines(frames.groups(), column, metric)
   if not lines:
     return None
@@ -143,6 +143,9 @@ def _plot(
   note = run_notes.join(
     [
       run_notes.describe(frames, pooling, metric).removesuffix('.'),
+      run_notes.tell_not_drawn(
+        labels, set(frames.runs['label']), 'these numbers'
+      ),
       run_notes.tell_judged(frames.runs, metric),
       run_notes.tell_starts(frames.runs, [metric]),
       run_notes.tell_fine_tuning(frames.runs, [metric]),

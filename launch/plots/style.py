@@ -254,8 +254,21 @@ def _make_plain(figure: mpl_figure.Figure) -> None:
 def slug(text: str) -> str:
   """Returns a file name for a text, unique even if it is cut short."""
   name = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_.')
-  if len(name) <= _MAX_SLUG:
-    return name
+  return name if len(name) <= _MAX_SLUG else _cut(name, text)
+
+
+def slugs(texts: Iterable[str]) -> dict[str, str]:
+  """Returns a file name for each text; -0.1 and 0.1 have equal slugs."""
+  found = {text: slug(text) for text in texts}
+  names = list(found.values())
+  return {
+    text: name if names.count(name) == 1 else _cut(name, text)
+    for text, name in found.items()
+  }
+
+
+def _cut(name: str, text: str) -> str:
+  """Returns the start of a name, and digits that tell its text."""
   digest = hashlib.sha256(text.encode()).hexdigest()[:8]
   return f'{name[:_MAX_SLUG]}_{digest}'
 

@@ -47,8 +47,10 @@ def draw(
       print(path)
     return paths
   paths, left_out = [], sweep_results.tell_unfinished(runs)
-  for setting, workdirs in find_comparisons(runs).items():
-    target = folder.plots_path / style.slug(setting)
+  comparisons = find_comparisons(runs)
+  names = style.slugs(comparisons)
+  for setting, workdirs in comparisons.items():
+    target = folder.plots_path / names[setting]
     paths += comparison.compare_workdirs(
       workdirs, target, setting=setting, left_out=left_out
     )
@@ -65,11 +67,11 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   title = f'Scores by learning rates ({runs["task"].iloc[0]})'
   figures = {}
   labels = _describe(runs, run_labels.RATES)
+  names = style.slugs(f'learning_rates {label}' for label in labels)
   for label, of in runs.groupby(labels, sort=False):
     table = sweep_results.tabulate(of)
     rates = [table['config'].str[rate] for rate in run_labels.RATES]
-    name = style.slug(f'learning_rates {label}')
-    figures[name] = plot_heat_map(
+    figures[names[f'learning_rates {label}']] = plot_heat_map(
       table.set_index(['method', *rates])['validation'],
       columns=dict(zip(table['method'], table['column'])),
       higher_is_better=sweep_results.judged(of).higher_is_better,
@@ -78,6 +80,7 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
         of,
         'a cell is their mean, the best is framed, and a cross tells that one '
         'has diverged or is not finished',
+        'title',
       ),
     )
   return figures

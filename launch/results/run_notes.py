@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notes on runs for readers of their figures and tables."""
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -57,25 +58,28 @@ def describe(
   )
 
 
-def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
+def describe_finished(
+  runs: pd.DataFrame, pooling: str, column: str = 'variant'
+) -> str:
   """Returns the notes of `describe` on a sweep; ends are of finished runs.
 
   Args:
-    runs: The runs with `variant` and `group`, which unites their seeds.
+    runs: The runs with `group`, which unites their seeds.
     pooling: The way in which several seeds of a group are shown.
+    column: The column that names runs as the figure does.
   """
   seeds = count_seeds(runs.groupby('group').size())
   finished = runs[
     runs['is_finished'].astype(bool) & runs['diverged_round'].isna()
   ]
-  ends = finished.groupby('variant', sort=False)['length'].agg(list).to_dict()
+  ends = finished.groupby(column, sort=False)['length'].agg(list).to_dict()
   return join(
     [
       f'{seeds}: {pooling}',
       tell_clients(runs),
       tell_lengths(ends),
-      tell_diverged(runs, 'variant'),
-      tell_unfinished(runs, 'variant'),
+      tell_diverged(runs, column),
+      tell_unfinished(runs, column),
     ]
   )
 
@@ -179,6 +183,20 @@ def tell_unfinished(runs: pd.DataFrame, column: str, source: str = '') -> str:
     f'{text_table.be(is_open.sum())} not finished, so without results',
     itertools.compress(labels, counts['sum']),
   )
+
+
+def tell_not_drawn(
+  labels: Iterable[str], drawn: Collection[str], what: str
+) -> str:
+  """Returns 'Not drawn, without a barrier: FedSGD', or '' without any.
+
+  Args:
+    labels: The labels of all runs.
+    drawn: Those that a figure has, or tells otherwise.
+    what: The data that the others lack.
+  """
+  others = [label for label in dict.fromkeys(labels) if label not in drawn]
+  return _list(f'Not drawn, without {what}', others) if others else ''
 
 
 def _list(head: str, labels: Iterable[str]) -> str:

@@ -99,6 +99,8 @@ class DrawPersonalizationTest(parameterized.TestCase):
     self.assertEmpty(_draw({'FedAvg': ([], [])}))
     figure, _ = _draw({'FedAvg': ([], []), 'FedFish': (_BEFORE, _AFTER)})
     self.assertLen(figure.axes, 1)
+    note = ' '.join(figure.legends[0].get_title().get_text().split())
+    self.assertIn('Not drawn, without finite scores of clients: FedAvg.', note)
 
 
 class DrawSpreadTest(absltest.TestCase):
@@ -128,7 +130,9 @@ class DrawOwnSpreadTest(parameterized.TestCase):
       dataclasses.replace(fake_runs.make_run(seed=seed), judged_by=judged_by)
       for seed in (0, 1)
     )
-    frames = fake_runs.named({'FedAvg': [first, other], 'Ditto': [first]})
+    frames = fake_runs.named(
+      {'FedAvg': [first, other], 'Ditto': [first], 'FedFish': [first]}
+    )
     rows = {
       (0, 'a'): {'own_global': 0.2, 'own_fine_tuned': 0.7},
       (1, 'b'): {'own_global': 0.1, 'own_fine_tuned': 0.8},
@@ -159,6 +163,7 @@ class DrawOwnSpreadTest(parameterized.TestCase):
     told = ' '.join(legend)
     self.assertIn('Ditto: 1 of 3 clients have diverged', told)
     self.assertIn('1 to 2 seeds: their clients are one set', told)
+    self.assertIn('Not drawn, without these scores: FedFish.', told)
 
   def test_without_own_test_data_there_is_none(self):
     frames = fake_runs.named({'FedAvg': [fake_runs.make_run()]})
@@ -186,10 +191,13 @@ class DrawTest(absltest.TestCase):
   def test_a_method_without_barriers_is_named(self):
     runs = [fake_runs.make_run(a) for a in ('fed_avg', 'fed_fish', 'scaffold')]
     del runs[-1].columns['csb/accuracy']
+    runs[1] = dataclasses.replace(runs[1], diverged_round=6)
     (figure,) = barrier.draw(fake_runs.frames(runs), 'csb/accuracy').values()
     note = ' '.join(figure.legends[0].get_title().get_text().split())
     self.assertEndsWith(
-      note, 'Not drawn, without a barrier or a baseline: SCAFFOLD.'
+      note,
+      'Diverged in round 6: FedFish. Not drawn, without a barrier or a baseline: '
+      'SCAFFOLD.',
     )
 
   def test_long_labels_fit(self):

@@ -163,4 +163,8 @@ class PlotCurvesTest(parameterized.TestCase):
     groups['FedSGD'] = [_shorten(bare, 2)]
     figure = _draw(groups, _METRIC)
     self.assertNotIn('FedSGD', _lines(figure))
-    self.assertEqual(_note(figure), _note(_draw(_groups(), _METRIC)))
+    self.assertEqual(
+      _note(figure),
+      f'{_note(_draw(_groups(), _METRIC))} Not drawn, without these numbers: '
+      'FedSGD.',
+    )

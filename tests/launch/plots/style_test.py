@@ -33,6 +33,13 @@ class SlugTest(absltest.TestCase):
     self.assertNotEqual(one, other)
     self.assertLess(len(one), 100)
 
+  def test_texts_of_equal_slugs_have_names_of_their_own(self):
+    texts = ['alpha -0.1', 'alpha 0.1', 'alpha 0.2']
+    names = style.slugs(texts)
+    self.assertEqual(list(names), texts)
+    self.assertLen(set(names.values()), 3)
+    self.assertEqual(names['alpha 0.2'], 'alpha_0.2')
+
 
 class SeriesLooksTest(absltest.TestCase):
   def test_a_method_looks_the_same_in_every_plot(self):

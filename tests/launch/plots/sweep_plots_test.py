@@ -51,7 +51,7 @@ class SweepPlotsTest(parameterized.TestCase):
         )
       self.assertEqual(table.mask.sum(), blank)
       note = figures[name].legends[0].get_title().get_text()
-      told = '1 of 8 runs is not finished, so without results: fed_fish'
+      told = '1 of 8 runs is not finished, so without results: FedFish'
       self.assertEqual(told in ' '.join(note.split()), blank > 0)
     with contextlib.redirect_stdout(io.StringIO()):
       drawn = sweep_plots.draw(folder, found)
