@@ -247,8 +247,9 @@ class Standout(NamedTuple):
 
 
 BOLD = (
-  'Bold is the best mean of a column if p_holm of its difference from each '
-  'other method is below 0.05; docs/comparisons.md tells the test.'
+  'Bold is the best mean of a column, of methods without a diverged seed, if '
+  'p_holm of its difference from each other method is below 0.05; '
+  'docs/comparisons.md tells the test.'
 )
 
 
@@ -376,9 +377,9 @@ def compare_columns(
   Returns:
     A row for each column and pair of methods with a seed, a round and, if
     clients are paired, a client in common: the `method`, the `baseline`, the
-    three of the column, the number of common `seeds`, the fields of
-    `PairedComparison`, method minus baseline, its `text`, and `p_holm`, p after
-    Holm over the pairs of methods of a task.
+    three of the column, the number of common `seeds` with finite values, the
+    fields of `PairedComparison`, method minus baseline, its `text`, and
+    `p_holm`, p after Holm over the pairs of methods of a task.
     A seed or client for which a method has diverged is a missing pair, which
     the note counts. Unfinished runs have no results, nor has a method in columns
     of a model that it does not promise.
@@ -398,9 +399,8 @@ def compare_columns(
     result = compare(*values, **direction(both, metric))
     if result is not None:
       found = (getattr(result, field) for field in fields)
-      seeds = set(
-        values[0].index.intersection(values[1].index).get_level_values(0)
-      )
+      finite = [of.index[np.isfinite(of)] for of in values]
+      seeds = finite[0].intersection(finite[1]).unique(0)
       key = *pair, metric, rounds, paired_by, len(seeds)
       rows.append((*key, *found, str(result)))
       tasks.append(task_key(groups[pair[1]].runs.iloc[0]))
@@ -437,33 +437,45 @@ def _pair_rounds(
   runs = [of.runs.set_index('seed') for of in both]
   lengths = [of['length'] for of in runs]
   alike = lengths[0].index[lengths[0] == lengths[1].reindex(lengths[0].index)]
-  diverged = [of.index[of['diverged_round'].notna()] for of in runs]
-  alike = alike.union(diverged[0]).union(diverged[1])
+  diverged = [find_diverged(of) for of in runs]
+  either = diverged[0].union(diverged[1])
   common = columns[0].index.intersection(columns[1].index)
   found = []
   for column, ended in zip(columns, diverged):
     is_alike = column.index.isin(alike, 0)
-    at_ends = ~is_alike & (which == LAST_ROUND)
-    kept = is_alike & column.index.isin(common) | at_ends
-    values = value_by_seed(column[kept], which)
-    found.append(values.mask(values.index.isin(ended), math.inf))
+    # A run that ended early may have no round in common with the other.
+    whole = ~is_alike & (which == LAST_ROUND) | column.index.isin(either, 0)
+    kept = is_alike & column.index.isin(common) | whole
+    found.append(value_by_seed(column[kept], which, ended))
   return found
 
 
-def value_by_seed(values: pd.Series, which: str) -> pd.Series:
+def find_diverged(runs: pd.DataFrame) -> pd.Index:
+  """Returns the index of the runs that have diverged."""
+  return runs.index[runs['diverged_round'].notna()]
+
+
+def value_by_seed(
+  values: pd.Series, which: str, diverged: pd.Index
+) -> pd.Series:
   """Returns a column's summary for each seed with a round of training.
 
   Args:
     values: The column by seed and round.
-    which: `LAST_ROUND` or `ALL_ROUNDS`. The summary of a run that has diverged
-      by then is infinite.
+    which: `LAST_ROUND` or `ALL_ROUNDS`.
+    diverged: The seeds of runs that have diverged, maybe after the last round
+      with a value. If such a seed has the column, its summary is infinite.
   """
+  ended = values.index.unique(0).intersection(diverged)
   # Round 0 is the initial model, which is the same for all methods.
   values = values[values.index.get_level_values(1) > 0]
   by_seed = values.groupby(level=0, sort=False)
   if which == LAST_ROUND:
-    return by_seed.last()
-  return by_seed.agg(lambda of: of.mean())  # Infinite if any value is.
+    found = by_seed.last()
+  else:
+    found = by_seed.agg(lambda of: of.mean())  # Infinite if any value is.
+  lost = pd.Series(math.inf, ended, dtype=float)
+  return pd.concat([found.drop(ended, errors='ignore'), lost])
 
 
 def tell_absent(groups: Groups, comparisons: pd.DataFrame, metric: str) -> str:
@@ -476,7 +488,7 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame, metric: str) -> str:
     groups: The runs by label.
     comparisons: The result of `compare_columns`, of which those that pair
       clients are left out: few runs may have been evaluated.
-    metric: The column that counts if there is no comparison.
+    metric: The column that counts, whether or not there is a comparison.
   """
   pairs = pair_methods(groups).compared
   methods = [pair[0] for pair in pairs if are_results(groups, pair, metric)]
@@ -485,27 +497,29 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame, metric: str) -> str:
   if of_seeds.empty:
     return f'{head}: {"; ".join(methods)}.' if methods else ''
   absent: dict[str, list[str]] = {}
-  for metric, of in of_seeds.groupby('metric', sort=False):
-    there = set(of['method'])
+  # No pair may have the column that counts.
+  for column in dict.fromkeys([metric, *of_seeds['metric']]):
+    there = set(of_seeds['method'][of_seeds['metric'] == column])
     without = [
       pair[0]
       for pair in pairs
       if pair[0] not in there
-      and are_results(groups, pair, metric)
-      and not all(_read(groups[label], metric).empty for label in pair)
+      and are_results(groups, pair, column)
+      and not all(_read(groups[label], column).empty for label in pair)
     ]
     if without:
-      absent.setdefault('; '.join(without), []).append(metric)
+      absent.setdefault('; '.join(without), []).append(column)
   told = [f'{", ".join(of)} of {names}' for names, of in absent.items()]
   return f'{head}: {"; ".join(told)}.' if told else ''
 
 
 def format_table(comparisons: pd.DataFrame) -> str:
   """Returns the comparisons of several seeds as text for a terminal."""
-  shown = comparisons[comparisons['seeds'] > 1]
+  # Without a seed, the text tells why.
+  shown = comparisons[comparisons['seeds'] != 1]
   if shown.empty:
     return (
-      'No differences are shown: the methods have one seed in common, whose '
+      'No differences are shown: the methods have one seed to compare, whose '
       'difference cannot be told from noise.'
     )
   head = ('difference', 'metric', 'of', 'paired by', 'mean [95 % interval]')
@@ -530,5 +544,5 @@ def format_table(comparisons: pd.DataFrame) -> str:
     return text
   names = '; '.join(comparisons['method'][is_single].unique())
   return (
-    f'{text}\nNot shown, with one seed in common with the baseline: {names}.'
+    f'{text}\nNot shown, with one seed to compare with the baseline: {names}.'
   )

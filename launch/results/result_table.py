@@ -234,7 +234,8 @@ def _values(
       values if math.isnan(budget) else _mark_diverged(frames, column, values)
     )
   values = frames.rounds.reindex(columns=[column])[column].dropna()
-  return method_comparison.value_by_seed(values, which)
+  diverged = method_comparison.find_diverged(frames.runs)
+  return method_comparison.value_by_seed(values, which, diverged)
 
 
 def _last_within(
@@ -431,7 +432,7 @@ def make_table(
   ]
   table = seed_table.make_table(
     told,
-    {key: _head(*key) for key in shown},
+    {key: _head(*key) + _tell_last(frames, *key) for key in shown},
     values,
     {
       key: method_comparison.direction([frames], key[0])
@@ -538,6 +539,15 @@ def name_groups(frames: frames_lib.Frames) -> pd.DataFrame:
 def _head(column: str, which: str) -> str:
   title = _COSTS.get(column) or column_titles.title(column)
   return title if which == method_comparison.LAST_ROUND else f'{title}, {which}'
+
+
+def _tell_last(frames: frames_lib.Frames, column: str, which: str) -> str:
+  """Returns ', last round' if a score is of that and some models are not."""
+  runs = frames.finished().runs
+  is_earlier = (runs['model_round'] < runs['length']).any()
+  is_last = which == method_comparison.LAST_ROUND and column in frames.rounds
+  told = is_earlier and is_last and column not in _COSTS
+  return ', last round' if told else ''
 
 
 def to_csv(

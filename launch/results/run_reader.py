@@ -232,8 +232,12 @@ def describe_run(
     summary.get('label') or data.get('label') or method or {'title': algorithm}
   )
   synthetic = data.get('synthetic')
+  final = summary.get('final', {})
+  if has_diverged_model(summary):
+    # A run that ends since it diverged is not evaluated at its end.
+    final = {f'eval/{label["judged_by"]}/{label["metric"]}': None, **final}
   blocks = {
-    '': summary.get('final', {}),
+    '': final,
     'test/': summary.get('test', {}),
     'total/': summary.get('totals', {}),
   }

@@ -230,10 +230,12 @@ class MethodComparisonTest(parameterized.TestCase):
       _run('fed_fish', range(1, 7), np.arange(6) + 2, 0),
       _run('fed_fish', range(1, 4), [9, np.inf, np.inf], 1, diverged_round=2),
     ]
-    # One that was last evaluated before has a finite value in common.
     self._check_ended(runs)
-    runs[-1] = _run('fed_fish', [1], [9], 1, diverged_round=2)
-    self._check_ended(runs)
+    # It was last evaluated before, or at no round of training, or ended at a
+    # round at which the other was not evaluated.
+    for rounds in ([1], [0], [7]):
+      runs[-1] = _run('fed_fish', rounds, [9], 1, diverged_round=2)
+      self._check_ended(runs)
 
   def _check_ended(self, runs):
     read = fake_runs.frames(runs)
@@ -244,8 +246,11 @@ class MethodComparisonTest(parameterized.TestCase):
       itertools.product([_METRIC], _ROUNDS, [method_comparison.SEEDS]),
     )
     for of in found.itertuples():
-      self.assertEqual((of.n, of.mean), (1, 2))
+      self.assertEqual((of.n, of.seeds, of.mean), (1, 1, 2))
       self.assertIn('finite value: 1', of.note)
+    self.assertStartsWith(
+      method_comparison.format_table(found), 'No differences are shown'
+    )
 
   def test_rounds_that_one_run_was_not_evaluated_at_are_not_diverged(self):
     rounds = [1, 2, 3, 4]
@@ -459,6 +464,13 @@ class MethodComparisonTest(parameterized.TestCase):
     kept = {k: of for k, of in groups.items() if k != 'SCAFFOLD'}
     found = method_comparison.compare_methods(kept, _METRIC)
     self.assertEmpty(method_comparison.tell_absent(kept, found, _METRIC))
+    # The baseline lacks what counts, and other columns are compared.
+    for run in runs[:-6]:
+      if run.algorithm != 'fed_avg':
+        run.columns['eval/own/accuracy'] = run.columns[_METRIC]
+    own = fake_runs.frames(runs[:-6]).groups()
+    told = method_comparison.tell_absent(own, found, 'eval/own/accuracy')
+    self.assertIn('eval/own/accuracy of FedFish; SCAFFOLD', told)
     # Without a common seed there is no comparison at all.
     groups['FedAvg'] = groups['FedAvg'].of(
       groups['FedAvg'].runs.assign(seed=[7, 8, 9])
@@ -502,7 +514,9 @@ class MethodComparisonTest(parameterized.TestCase):
     )
     *table, told = printed.splitlines()
     self.assertNotIn('SCAFFOLD', ''.join(table))
-    self.assertEndsWith(told, 'one seed in common with the baseline: SCAFFOLD.')
+    self.assertEndsWith(
+      told, 'one seed to compare with the baseline: SCAFFOLD.'
+    )
 
   def test_holm_corrects_within_a_task(self):
     runs = [

@@ -299,6 +299,18 @@ class MethodTableTest(parameterized.TestCase):
     )
     self.assertEqual(test, '1.00 ± 0.71')
     self.assertStartsWith(loss, '0.3333')
+    # Early stopping has kept a model of an earlier round, which is tested.
+    named = fake_runs.named({'A': runs})
+    kept = named.of(named.runs.assign(model_round=4))
+    keys = result_table.parse_columns(kept, [*chosen, 'bytes'])
+    self.assertEqual(
+      result_table.make_table(kept, keys).rows[0][1:],
+      [
+        'Test accuracy, global model',
+        'Training loss, last round',
+        result_table.MEGABYTES,
+      ],
+    )
     with self.assertRaisesRegex(
       errors.InputError, "'train/los'. Did you mean train/loss"
     ):
@@ -461,10 +473,12 @@ class MethodTableTest(parameterized.TestCase):
       rows['A', 'simulated/seconds', f'until {_METRIC} is 0.5000']['mean'], 50
     )
     if short.is_finished:
-      key = 'C', _METRIC, result_table.EQUAL_BYTES
-      self.assertEqual((rows[key]['seeds'], rows[key]['diverged']), (0, 1))
-      key = 'C', 'simulated/seconds', f'until {_METRIC} is 0.5000'
-      self.assertEqual((rows[key]['seeds'], rows[key]['diverged']), (0, 1))
+      for key in (
+        *((_METRIC, of) for of in (_LAST, _ALL, result_table.EQUAL_BYTES)),
+        ('simulated/seconds', f'until {_METRIC} is 0.5000'),
+      ):
+        row = rows['C', *key]
+        self.assertEqual((row['seeds'], row['diverged']), (0, 1), key)
     else:
       self.assertIn(('C', '', ''), rows)
 
