@@ -185,6 +185,9 @@ def _read_scores(
   prefix, values = 'test', frames.runs
   if split != 'test':
     prefix, values = 'eval', frames.rounds.groupby('run').last()
+    # A run may have diverged after its last evaluation.
+    diverged = method_comparison.find_diverged(frames.runs)
+    values = values.drop(diverged, errors='ignore')
   scores = pd.DataFrame(index=frames.runs.index)
   for state, columns in _STATES.items():
     columns = [f'{prefix}/{column.format(name)}' for column in columns]

@@ -76,6 +76,12 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertNotIn('not finished', caption)
     self.assertEqual(figure.axes[0].get_ylabel(), 'Validation accuracy')
     np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.7])
+    # A run that has diverged is finished; its earlier scores are no result.
+    runs = fake_runs.make_setting_runs(finished=False)
+    runs[0] = dataclasses.replace(runs[0], is_finished=True, diverged_round=7)
+    figure, caption = _draw(runs)
+    np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.51, 0.71])
+    self.assertIn('FedAvg, 1 local epoch (digits): 1 of 2', caption)
 
   def test_a_diverged_seed_is_left_out_and_counted(self):
     runs = fake_runs.make_setting_runs()
