@@ -243,7 +243,7 @@ def sweep(
   if failures:
     name, reason = next(iter(failures.items()))
     raise errors.InputError(
-      f'{text_table.count(len(failures), "run")} of {sweep_dir} failed, such as '
+      f'{text_table.count(len(failures), "part")} of {sweep_dir} failed, such as '
       f'{name}: {reason}'
     )
   return read(sweep_dir)

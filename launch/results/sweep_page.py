@@ -95,7 +95,9 @@ def write_page(
     ],
     'Runs': [
       _fold(
-        f'{text_table.count(len(runs), "run")}, {len(failures)} failed',
+        # Figures may have failed, too.
+        f'{text_table.count(len(runs), "run")}, '
+        f'{runs["run"].isin(failures).sum()} failed',
         [
           text_table.to_html(
             text_table.Table([], [list(told), *told.itertuples(index=False)])

@@ -40,6 +40,8 @@ from launch.sweeps import workers as workers_lib
 import pandas as pd
 import tqdm
 
+# The name of the figures among failures and logs, beside those of runs.
+_PLOTS = 'plots'
 _BAR = '{desc}: {percentage:3.0f}% |{bar}| {postfix} [{elapsed}<{remaining}]'
 
 
@@ -405,7 +407,7 @@ def _plot(
   # Matplotlib takes a second to import, which wrong flags must not wait for.
   from launch.plots import sweep_plots  # pylint: disable=g-import-not-at-top
 
-  path = folder.log_path('plots')
+  path = folder.log_path(_PLOTS)
   try:
     log = open(
       path,
@@ -415,16 +417,16 @@ def _plot(
       opener=regular_files.own_opener,
     )
   except OSError as error:
-    failures['plots'] = str(files.unwritable_error(path, error))
+    failures[_PLOTS] = str(files.unwritable_error(path, error))
     return []
   with log, contextlib.redirect_stdout(log):
     try:
       return sweep_plots.draw(folder, runs)
     except errors.InputError as error:
-      failures['plots'] = str(error)
+      failures[_PLOTS] = str(error)
     except Exception as error:
       traceback.print_exc(file=log)
-      failures['plots'] = f'{type(error).__name__}: {error}'
+      failures[_PLOTS] = f'{type(error).__name__}: {error}'
   return []
 
 
@@ -497,7 +499,9 @@ def _say_failures(
     by_reason.setdefault(reason, []).append(name)
   for reason, names in by_reason.items():
     _say(f'FAILED: {reason} (see {folder.log_path(names[0])})')
-    _say(f'  {text_table.count(len(names), "run")}: {", ".join(names)}')
+    runs = [name for name in names if name != _PLOTS]
+    if runs:
+      _say(f'  {text_table.count(len(runs), "run")}: {", ".join(runs)}')
 
 
 def _say(line: str) -> None:

@@ -230,3 +230,4 @@ class SweepPageTest(temporary_folders.TestCase):
     text = _Page(page.read_text()).text
     self.assertIn(text_table.NOTHING, text)
     self.assertIn('There are no figures. no ink', text)
+    self.assertIn('1 run, 0 failed', text)

@@ -150,6 +150,7 @@ class SweepExecutionTest(temporary_folders.TestCase):
     self.assertEqual(failures, {'plots': 'RuntimeError: no ink'})
     self.assertIn('4 of 4 runs are finished. See', stdout)
     self.assertRegex(stderr, 'FAILED: RuntimeError: no ink .see .*plots.log')
+    self.assertNotIn('1 run:', stderr)
     log = (self.path / 'logs' / 'plots.log').read_text()
     self.assertIn('Traceback', log)
 
