@@ -104,6 +104,13 @@ def validate_examples(
   names = array_names(examples)
   if not names:
     raise errors.InputError(f'Client {client_id!r} has no arrays.')
+  for name, array in zip(names, tf.nest.flatten(examples), strict=True):
+    # Arrays without masks would have the values beneath.
+    if np.ma.is_masked(array):
+      raise errors.InputError(
+        f'Array {name!r} of client {client_id!r} must have no masked values, '
+        f'got {np.ma.count_masked(array)} of {array.size}.'
+      )
   examples = tf.nest.map_structure(_read_only, examples)
   arrays = dict(zip(names, tf.nest.flatten(examples), strict=True))
   for name, array in arrays.items():

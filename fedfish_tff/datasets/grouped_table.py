@@ -45,7 +45,7 @@ def group_table(
   """
   names = []
   for argument, of in (('x', x), ('y', y)):
-    if not len(of):
+    if not isinstance(of, str) and not len(of):
       raise errors.unexpected(argument, of, 'the name of one column or more')
     names += [of] if isinstance(of, str) else of
   columns = {name: _column(table, name) for name in (*names, by)}
@@ -74,9 +74,12 @@ def group_table(
       labels = labels.astype(np.float32)
     else:
       labels = _as_int32(labels, y)
-  client_ids, groups = natural_key.partition_by_key(
-    columns[by], min_examples=min_examples
-  )
+  try:
+    client_ids, groups = natural_key.partition_by_key(
+      columns[by], min_examples=min_examples
+    )
+  except errors.InputError as error:
+    raise errors.InputError(f'Column {by!r} of the table: {error}') from error
   return client_data.InMemoryClientData(
     {
       client_id: examples_lib.take_examples((features, labels), rows)

@@ -73,6 +73,14 @@ class ValidateExamplesTest(parameterized.TestCase):
   def test_structure_differs(self):
     self._assert_refused(_pair()[:1], r"\['x', 'y'\]", element_spec=_SPEC)
 
+  def test_masked_values(self):
+    x, y = _pair()
+    masked = np.ma.masked_array(x, np.arange(x.size).reshape(x.shape) == 1)
+    self._assert_refused(
+      (masked, y), f"'x' .* masked values, got 1 of {x.size}"
+    )
+    examples_lib.validate_examples((np.ma.masked_array(x), y), client_id='c')
+
   def test_objects(self):
     self._assert_refused(
       (np.array([1, None], object), np.zeros(2)), "'x' .* Python objects"

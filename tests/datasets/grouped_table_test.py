@@ -105,6 +105,7 @@ class GroupTableTest(parameterized.TestCase):
     ('lists', {'x': ['pixels', 'age']}, r'shape \[2\]'),
     ('huge', {'y': 'huge'}, 'integers of 32 bits.*1099511627776'),
     ('low', {'y': 'low'}, 'integers of 32 bits.*-1099511627776'),
+    ('no_keys', {'by': 'score'}, "'score' of the table: .* got float64"),
     ('no_features', {'x': []}, r'x must be the name of one .* got \[\]'),
     ('no_targets', {'y': ()}, r'y must be the name of one .* got \(\)'),
   )
