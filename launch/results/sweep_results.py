@@ -270,7 +270,10 @@ def _tell_model(runs: pd.DataFrame) -> str:
   finished = runs[runs['is_finished'].astype(bool)]
   if finished.empty:
     return ''
-  if (finished['model_round'] == finished['config'].str['rounds']).all():
+  is_last = finished['model_round'] == finished['config'].str['rounds']
+  # A diverged model is no result.
+  diverged = finished['model_round'] >= finished['diverged_round'].astype(float)
+  if (is_last | diverged).all():
     return ' Results are those after the last round.'
   return " Results are those of each run's model."
 

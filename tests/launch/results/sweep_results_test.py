@@ -211,12 +211,17 @@ class SweepResultsTest(parameterized.TestCase):
     self.assertEndsWith(told, ': x 0.2 of B.')
     self.assertEmpty(sweep_results.tell_edges(table[:3]))
 
-  @parameterized.parameters((None, True), (4, False))
+  @parameterized.parameters(
+    ({}, True),
+    ({'stopped_at': 4}, False),
+    # It ended early, too, and is no result.
+    ({'diverged': 4}, True),
+  )
   def test_results_are_of_the_last_round_if_all_runs_got_there(
-    self, stopped_at, expected
+    self, ended, expected
   ):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
-    results = self._results(runs, [0.3, 0.3], stopped_at=stopped_at)
+    results = self._results(runs, [0.3, 0.3], each=[ended])
     _, notes = sweep_results.tell_groups(results)
     self.assertEqual('after the last round' in notes[0], expected)
     self.assertEqual("of each run's model" in notes[0], not expected)
