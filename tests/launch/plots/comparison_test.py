@@ -23,6 +23,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 
+def _draw_nothing(frames, metric):
+  """Is the layout where tables are looked at: figures take longer."""
+  del frames, metric
+  return {}
+
+
 class CompareWorkdirsTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
@@ -43,7 +49,7 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
     return out.getvalue()
 
   def test_the_table_is_printed_and_many_comparisons_are_not(self):
-    out = self._compare(('fed_avg', *'abcdefghij'))
+    out = self._compare(('fed_avg', *'abcdefghij'), layout=_draw_nothing)
     self.assertIn(str(self._output / 'methods.csv'), out)
     table = (self._output / 'methods.md').read_text(encoding='utf-8')
     self.assertIn(table, out)
@@ -71,7 +77,7 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
         workdirs.append(fake_runs.write_run(run, folder))
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-      comparison.compare_workdirs(workdirs, self._output)
+      comparison.compare_workdirs(workdirs, self._output, layout=_draw_nothing)
     shown = [
       line.split()[3]
       for line in out.getvalue().splitlines()
@@ -145,7 +151,7 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
     )
 
   def test_methods_without_a_common_seed_leave_no_earlier_comparison(self):
-    out = self._compare(('fed_avg', 'fed_fish'))
+    out = self._compare(('fed_avg', 'fed_fish'), layout=_draw_nothing)
     self.assertNotIn('Not compared', out)
     self.assertTrue((self._output / 'comparison.csv').exists())
     others = [
@@ -155,7 +161,9 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
       comparison.compare_workdirs(
-        [*(self._runs / f'fed_avg_{s}' for s in (0, 1)), *others], self._output
+        [*(self._runs / f'fed_avg_{s}' for s in (0, 1)), *others],
+        self._output,
+        layout=_draw_nothing,
       )
     self.assertRegex(out.getvalue(), 'Not compared, .*: FedFish')
     self.assertFalse((self._output / 'comparison.csv').exists())

@@ -4,6 +4,7 @@
 
 import contextlib
 import csv
+import functools
 import io
 import json
 import pathlib
@@ -132,15 +133,27 @@ class RunSummaryTest(absltest.TestCase):
     self.assertIsNone(find(rows, 'other', True))
 
 
+@functools.cache
+def _build(variant, metric=''):
+  """Returns an experiment of a softmax classifier, built once."""
+  config = softmax_task.make_config(variant, ())
+  own_test = {}
+  if variant != 'fed_per':
+    config |= {
+      'early_stopping': early_stopping.BLOCK.defaults() | {'metric': metric}
+    }
+    config['evaluation']['personalization_epochs'] = 0
+    own_test = {'own_test': None}
+  return experiment_lib.build_experiment_of(
+    config_checks.read(config), softmax_task.make_task(**own_test)
+  )
+
+
 class ClosingLineTest(parameterized.TestCase):
   @parameterized.parameters(({}, 2), ({'personalized/scored_clients': 1}, 1))
   def test_all_scores_stand_side_by_side(self, counted, scored):
-    experiment = experiment_lib.build_experiment_of(
-      config_checks.read(softmax_task.make_config('fed_per', ())),
-      softmax_task.make_task(),
-    )
     line = closing_line.format_line(
-      experiment,
+      _build('fed_per'),
       {
         'status': 'finished',
         'rounds': 1,
@@ -178,15 +191,8 @@ class ClosingLineTest(parameterized.TestCase):
     )
 
   def _format(self, *, axes='', metric='', **summary):
-    config = softmax_task.make_config(f'fed_avg{axes}', ()) | {
-      'early_stopping': early_stopping.BLOCK.defaults() | {'metric': metric}
-    }
-    config['evaluation']['personalization_epochs'] = 0
-    experiment = experiment_lib.build_experiment_of(
-      config_checks.read(config), softmax_task.make_task(own_test=None)
-    )
     return closing_line.format_line(
-      experiment,
+      _build(f'fed_avg{axes}', metric),
       {
         'status': 'finished',
         'rounds': 9,
