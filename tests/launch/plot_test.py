@@ -154,11 +154,11 @@ class PlotTest(temporary_folders.TestCase):
     )
 
     # Figures with titles have no captions, not even those of an earlier call.
-    self._call()
+    self._call(workdirs=self._workdirs[1:2])
     self.assertNotIn('captions.txt', self._written())
     # Another file of that name stays.
     (self._output / 'captions.txt').write_text("A user's own captions.")
-    self._call()
+    self._call(workdirs=self._workdirs[1:2])
     self.assertIn('captions.txt', self._written())
 
   def test_a_layout_of_a_sweep(self):

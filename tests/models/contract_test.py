@@ -48,7 +48,11 @@ _MODELS = {
     networks.DROPOUT_CNN_TENSORS,
   ),
   'lenet5': (networks.create_lenet5, _IMAGES, networks.LENET5_TENSORS),
-  'vgg9': (networks.create_vgg9, _IMAGES, networks.VGG9_TENSORS),
+  'vgg9': (
+    networks.create_vgg9,
+    dict(**_IMAGES, filters=6 * (2,), hidden_units=(4, 4)),
+    networks.VGG9_TENSORS,
+  ),
   'resnet18': (networks.create_resnet18, _IMAGES, networks.RESNET18_TENSORS),
   'mlp_classifier': (
     models.create_mlp_classifier,
