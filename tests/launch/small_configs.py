@@ -83,6 +83,33 @@ def with_fields(config, changes):
   return config
 
 
+# What another run of a sweep may have, as far as methods share it.
+_SHARED = {
+  'seed': 1,
+  'client_learning_rate': 0.03,
+  'server_learning_rate': 0.7,
+  'local_epochs': 2,
+  'rounds': 3,
+  'cohort_size': 4,
+  'batch_size': 5,
+}
+
+
+def vary(config):
+  """Returns the config with other values of all that may share what is built."""
+  read = config_checks.read(config)
+  method, across = read.method, read.method.shared_across
+  if method.draws(read.algorithm):
+    across -= {'seed'}
+  if 'local_epochs' not in method.supports:
+    across -= {'local_epochs'}
+  if config.get('exchange', {}).get('unsent') == 'client_keeps':
+    across -= {'server_learning_rate'}
+  for block in read.declared:
+    across -= block.built_from(read) or frozenset()
+  return {**config, **{k: v for k, v in _SHARED.items() if k in across}}
+
+
 def read_config(variant='fed3r', **changes):
   """Returns the config of `make_config` as one checked value."""
   return config_checks.read(make_config(variant, **changes))

@@ -24,7 +24,6 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_METHODS = registry.names('model_aggregator')
 _NUM_CLIENTS = small_configs.NUM_TRAINING_CLIENTS
 # Multi-Krum of all clients, which is the mean.
 _ALL_SELECTED = {
@@ -123,25 +122,34 @@ class BuildTest(parameterized.TestCase):
 
   def _check_limit(self, name, preset, **changes):
     cohort = {'cohort_size': _NUM_CLIENTS}
-    variant = name
-    _, plain, _, _ = self._train(variant, **cohort)
-    _, found, _, process = self._train(
-      f'{variant},aggregation={preset}', **cohort | changes
+    _, plain, _, _ = self._train(name, **cohort)
+    _, found, _, _ = self._train(
+      f'{name},aggregation={preset}', **cohort | changes
     )
     for one, other in zip(plain.trainable, found.trainable, strict=True):
       np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
-    return process
 
   @parameterized.parameters('clipped', 'centered')
   @pytest.mark.thorough
   def test_a_bound_that_nobody_reaches_is_the_mean(self, preset):
     self._check_limit('fed_avg', preset, **{'aggregation.clip_norm': 2.0**40})
 
-  @parameterized.parameters(*_METHODS)
+  @parameterized.parameters(
+    # A mean of updates, of gradients, of steps, of late ones, and of what clients
+    # share.
+    *('fed_avg', 'fed_sgd', 'fed_nova', 'fed_buff', 'fed_per'),
+  )
   @pytest.mark.thorough
   def test_multi_krum_of_all_is_the_mean(self, name):
-    process = self._check_limit(name, 'krum', **_ALL_SELECTED)
-    # It is the rule all the same, as what it measures tells.
+    self._check_limit(name, 'krum', **_ALL_SELECTED)
+
+  @parameterized.parameters(*registry.names('model_aggregator'))
+  @pytest.mark.thorough
+  def test_every_method_takes_the_rule(self, name):
+    """What the rule measures tells."""
+    process = small_configs.build(
+      f'{name},aggregation=krum', cohort_size=_NUM_CLIENTS
+    ).process
     measured = process.next.type_signature.result['metrics'].member
     self.assertIn('clients', dir(measured['aggregator']))
 

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contract of combinations: each learns what it says, or is refused.
 
-Every method is tried with every participation and every rule of aggregation.
+FedAvg is tried with every participation, and every method with those that see
+more of it than the cohort's size; at night every method with all, and with
+every rule of aggregation.
 """
 
 from collections.abc import Sequence
@@ -31,6 +33,13 @@ _POLICIES = (
   ('flanp', {'rounds_per_stage': 0}),
   ('srpfl', {'n0': 2, 'rounds_per_stage': 99}),
   ('deadline', {'deadline': 0.1}),
+)
+# Those that choose by the model, ask clients once, or have them answer late.
+_SEEING_THE_METHOD = (
+  ('visit_once', {}),
+  ('asynchronous', {}),
+  ('power_of_choice', {}),
+  ('flanp', {'rounds_per_stage': 0}),
 )
 
 
@@ -133,12 +142,15 @@ class LearningContractTest(small_configs.TestCase):
     self.assertGreater(self._check('fed_avg', ''), 9)
     # Its rounds of two clients, and those with too few answers, are refused.
     self.assertBetween(self._check('fed_avg', 'krum'), 5, 9)
-    self._check(
-      _KEEPS, '', [('power_of_choice', {}), ('flanp', {'rounds_per_stage': 0})]
-    )
+    self._check(_KEEPS, '', _SEEING_THE_METHOD[2:])
 
   @parameterized.parameters(*_VARIANTS)
   @pytest.mark.thorough
+  def test_participations_that_see_the_method(self, variant):
+    self.assertGreater(self._check(variant, '', _SEEING_THE_METHOD), 0)
+
+  @parameterized.parameters(*_VARIANTS)
+  @pytest.mark.slow
   def test_every_participation(self, variant):
     self.assertGreater(self._check(variant, ''), 0)
 

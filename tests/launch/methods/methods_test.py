@@ -35,7 +35,6 @@ class MethodsTest(parameterized.TestCase):
       small_configs.build(variant, local_epochs=2, **changes)
 
   @parameterized.parameters(
-    ('fed_avg', {}, {}, 0),
     ('mime_lite', {}, {}, 1),
     ('fed_ma', {}, {}, 2),
     (

@@ -2,14 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules against Keras' own, and methods against those with another rate."""
 
+import dataclasses
+import itertools
 import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
+from launch.methods import building
+from launch.methods import config_checks
 from launch.methods import config_fields
+from launch.methods import optimizers
 from launch.methods import registry
 from launch.methods import schedules
+from launch.runs import experiment as experiment_lib
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -19,6 +25,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_federated as tff
 
 _SCHEDULED = [
   name
@@ -110,18 +117,42 @@ class CheckTest(parameterized.TestCase):
 
 
 class ScheduledMethodTest(small_configs.TestCase):
-  def _train(self, config, **replaced):
-    """The weights after a round."""
-    with parameters.replaced(replaced):
-      _, process, state = small_configs.run_rounds(
-        config, self.create_tempdir().full_path, rounds=1
-      )
-    return process.get_model_weights(state).trainable
+  def _build(self, config):
+    config = config_checks.read(config)
+    task = experiment_lib.create_task(config)
+    return experiment_lib.build_experiment_of(config, task)
 
-  @parameterized.parameters(*_SCHEDULED)
+  def _train(self, experiment, **replaced):
+    """Returns the weights after a round."""
+    process = experiment.process
+    folder = self.create_tempdir().full_path
+    with parameters.replaced(replaced):
+      result = simulation.run_round(
+        process,
+        experiment.initial_state(),
+        experiment.load_cohort(1),
+        1,
+        experiment.open_client_states(f'{folder}/states'),
+        kept_rounds=(),
+      )
+    return process.get_model_weights(result.state).trainable
+
+  @parameterized.parameters(
+    # Each optimizer is some method's, at clients and at the server.
+    *zip(_SCHEDULED, itertools.cycle(optimizers.OPTIMIZERS))
+  )
   @pytest.mark.thorough
-  def test_any_method(self, name):
+  def test_any_method(self, name, optimizer):
+    """One built for a run and scheduled is as one built for the other rates.
+
+    The other run has all else that may share what is built, too.
+    """
     config = small_configs.make_config(name)
+    if 'server_optimizer' in config['algorithm']:
+      config['algorithm']['server_optimizer'] = optimizer
+    # FedNova takes SGD only.
+    if 'client_optimizer' in config['algorithm'] and name != 'fed_nova':
+      config['algorithm']['client_optimizer'] = optimizer
     rates = registry.own_methods()[name].scheduled_rates
     factors = dict(zip(rates, (0.25, 0.5), strict=False))
     step = {
@@ -129,21 +160,31 @@ class ScheduledMethodTest(small_configs.TestCase):
       'step_rounds': 1,
     }
     names = {rate: schedules.BLOCKS[rate].name for rate in rates}
-    scheduled = {**config, **dict.fromkeys(names.values(), step)}
-    values = {f'{names[r]}_factor': f for r, f in factors.items()}
-    found = self._train(scheduled, **values)
-    expected = self._train(
-      {**config, **{r: f * config[r] for r, f in factors.items()}}
+    other = small_configs.vary(config)
+    expected = self._build(
+      {**other, **{r: f * other[r] for r, f in factors.items()}}
     )
-    for one, other in zip(found, expected, strict=True):
-      np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+    scheduled = dataclasses.replace(
+      self._build({**config, **dict.fromkeys(names.values(), step)}),
+      config=expected.config,
+      task=expected.task,
+      initial_weights=tff.learning.models.ModelWeights(
+        *expected.model.initial_weights
+      ),
+    )
+    values = building.parameter_values(config_checks.read(other)) | {
+      f'{names[r]}_factor': f for r, f in factors.items()
+    }
+    found = self._train(scheduled, **values)
+    for one, tensor in zip(found, self._train(expected), strict=True):
+      np.testing.assert_allclose(one, tensor, rtol=1e-5, atol=1e-7)
     # Each rate counts.
-    for left_out in values:
-      other = self._train(
-        scheduled, **{n: v for n, v in values.items() if n != left_out}
+    for rate in rates:
+      without = self._train(
+        scheduled, **values | {f'{names[rate]}_factor': 1.0}
       )
       self.assertFalse(
-        all(np.allclose(a, b) for a, b in zip(found, other, strict=True))
+        all(np.allclose(a, b) for a, b in zip(found, without, strict=True))
       )
 
   def test_a_run(self):

@@ -4,7 +4,6 @@
 
 import dataclasses
 import functools
-import itertools
 import json
 from unittest import mock
 
@@ -13,7 +12,6 @@ from fedfish_tff import models
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import optimizers
 from launch.methods import registry
 from launch.plots import catalogue
 from launch.runs import run_sequence
@@ -26,37 +24,11 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 
-# What another run of the sweep may have, as far as methods share it.
-_OTHER = {
-  'seed': 1,
-  'client_learning_rate': 0.03,
-  'server_learning_rate': 0.7,
-  'local_epochs': 2,
-  'rounds': 3,
-  'cohort_size': 4,
-  'batch_size': 5,
-}
-
 
 def _make_config(variant, **changes):
   return small_configs.make_config(
     variant, **{'client_learning_rate': 0.1, **changes}
   )
-
-
-def _vary(config):
-  """Returns the config with all that its method shares another."""
-  read = config_checks.read(config)
-  method, across = read.method, read.method.shared_across
-  if method.draws(read.algorithm):
-    across -= {'seed'}
-  if 'local_epochs' not in method.supports:
-    across -= {'local_epochs'}
-  if config.get('exchange', {}).get('unsent') == 'client_keeps':
-    across -= {'server_learning_rate'}
-  for block in read.declared:
-    across -= block.built_from(read) or frozenset()
-  return {**config, **{k: v for k, v in _OTHER.items() if k in across}}
 
 
 def _read_run(workdir):
@@ -98,7 +70,7 @@ class _Test(temporary_folders.TestCase):
   def assert_shares_and_changes_nothing(self, config):
     sequence = run_sequence.RunSequence()
     sequence.train(config_checks.read(config), self.folder / 'first')
-    other = _vary(config)
+    other = small_configs.vary(config)
     sequence.train(config_checks.read(other), self.folder / 'other')
     self.assertEqual(self.build.call_count, 1)
     self.assert_same_alone(other, self.folder / 'other')
@@ -110,25 +82,23 @@ class RunSequenceTest(_Test):
     sequence.train(
       config_checks.read(_make_config('fed_avg')), self.folder / 'fed_avg'
     )
-    config = small_configs.make_config('fed3r')
-    sequence.train(config_checks.read(config), self.folder / 'fed3r')
-    self.assert_same_alone(config, self.folder / 'fed3r')
-
-  @parameterized.parameters(
-    # Whether features depend on the seed, and hence what is built.
-    ('fed3r', (), 1),
-    ('fed_ncm', (), 1),
-    ('fed3r', (8,), 2),
-    ('fed3r_rf', (), 2),
-  )
-  def test_closed_forms_share_the_same_features(self, variant, units, built):
-    config = small_configs.make_config(variant, **{'task.hidden_units': units})
-    sequence = run_sequence.RunSequence()
+    config = small_configs.make_config('fed3r', **{'task.hidden_units': ()})
     sequence.train(config_checks.read(config), self.folder / 'first')
+    # Nor do its features depend on the seed.
     other = {**config, 'seed': 1}
     sequence.train(config_checks.read(other), self.folder / 'other')
-    self.assertEqual(self.build.call_count, built)
+    self.assertEqual(self.build.call_count, 2)
     self.assert_same_alone(other, self.folder / 'other')
+
+  @parameterized.parameters(('fed3r', (8,)), ('fed3r_rf', ()))
+  def test_closed_forms_of_other_features_share_nothing(self, variant, units):
+    sequence = run_sequence.RunSequence()
+    for seed in (0, 1):
+      config = small_configs.make_config(
+        variant, **{'task.hidden_units': units, 'seed': seed}
+      )
+      sequence.train(config_checks.read(config), self.folder / f'{seed}')
+    self.assertEqual(self.build.call_count, 2)
 
   def test_a_run_among_others_is_as_by_itself(self):
     sequence = run_sequence.RunSequence()
@@ -143,7 +113,7 @@ class RunSequenceTest(_Test):
       sequence.train(
         config_checks.read({**config, 'rounds': 0}), self.folder / 'refused'
       )
-    other = _vary(config)
+    other = small_configs.vary(config)
     sequence.train(config_checks.read(other), self.folder / 'other')
     sequence.train(config_checks.read(config), self.folder / 'again')
     self.assertEqual(self.build.call_count, 1)
@@ -188,6 +158,7 @@ _TOGETHER = (
   'aggregation=median,client_schedule=cosine,server_schedule=cosine,'
   'early_stopping=stop,weight_average=ema',
   'compression=nearest,loops=xla',
+  'compression=quantized,fine_tuning=ft',
   'exchange=partial,participation=poisson',
 )
 
@@ -202,7 +173,7 @@ class EveryBlockTest(_Test):
       # A start shares nothing, noise is another one in every run, and digits
       # has no batch normalisation.
       and name not in ('batch_normalization', 'privacy', 'warm_start')
-      and (name == 'compression' or f'{name}=' not in ','.join(_TOGETHER))
+      and f'{name}=' not in ','.join(_TOGETHER)
     ),
     'exchange=partial,unsent=client_keeps',
   )
@@ -226,27 +197,19 @@ class EveryBlockTest(_Test):
       self.assertEqual(config.sharing_key is None, not block.in_loop, name)
 
 
-@pytest.mark.thorough
-class EveryMethodTest(_Test):
+class MethodTest(_Test):
   @parameterized.parameters(
-    *(
-      (variant, optimizer)
-      for variant, optimizer in zip(
-        registry.variants('learning_rates'),
-        # Each is somebody's, at clients and at the server.
-        itertools.cycle(optimizers.OPTIMIZERS),
-      )
-      # FedFish shares alike in its other variants; FedAvg is tried above.
-      if variant in (*registry.names('learning_rates'), 'sampled_label')
-      and variant != 'fed_avg'
-    ),
+    # Of draws, of client states, and of a loop of its own; schedules_test has a
+    # round of every method with another's rates, seed and epochs.
+    ('sampled_label', 'mean_sgdm'),
+    ('scaffold', 'adam'),
+    ('fed_ma', 'sgdm'),
   )
+  @pytest.mark.thorough
   def test_shares_and_changes_nothing(self, variant, optimizer):
     config = _make_config(variant)
-    block = config['algorithm']
-    if 'server_optimizer' in block and 'client_keeps' not in variant:
-      block['server_optimizer'] = optimizer
-    # FedNova takes SGD only.
-    if 'client_optimizer' in block and variant != 'fed_nova':
-      block['client_optimizer'] = optimizer
+    for field in {'client_optimizer', 'server_optimizer'} & {
+      *config['algorithm']
+    }:
+      config['algorithm'][field] = optimizer
     self.assert_shares_and_changes_nothing(config)
