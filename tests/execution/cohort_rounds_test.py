@@ -11,10 +11,12 @@ import pytest
 import tensorflow_federated as tff
 
 _OF_ONE_KIND = learning_rounds.TFF_ROUNDS_OF_ONE_KIND
+# Others differ from these in the weights of clients, or by a schedule.
 _IN_MATRIX_ONLY = (
   'unweighted_fed_avg',
   'unweighted_fed_prox',
   'unweighted_mime_lite',
+  'weighted_mime_lite',
 )
 # One of each form and model. The tests of algorithms compare all of them with
 # NumPy, and their contract says that they run as graphs.

@@ -73,57 +73,21 @@ CASES = dict(
   ),
 )
 
-# Others of these kinds.
+# What these do not reach.
 MORE_CASES = dict(
-  batches_of_what_does_not_end=(
-    'int slices 15 | repeat_batch:1 | reduce:0 | outputs | nothing'
-  ),
-  iterator_of_two_loops=(
-    'int slices 15 | map_switch:1 | iterator_break:1 | min_max | nothing'
-  ),
-  variables_of_unread_data='int slices 2 | variables:0 | outputs | nothing',
-  gradient_descent='float slices 15 | keras_optimizer:5 | mean | nothing',
-  selection_client_by_client='open list 15 | count:0 | selected | branch',
-  recurrence_client_by_client=(
-    'int slices 15 | cache:0 | keras_lstm:1 | sum | nothing'
-  ),
   a_dataset_as_result='grid list 15 | take:2 | dataset:0 | passed | nothing',
   gradients_of_branches=(
     'half slices 15 | gradient_of_branches:0 | sum | nothing'
   ),
-  concatenation=(
-    'int slices 8 | concatenate:2 | repeat:2 | enumerate:3 | reduce:1 | sum'
-    ' | nothing'
-  ),
   concatenation_without_end=(
     'int slices 8 | concatenate_endless:3 | reduce:1 | outputs | nothing'
-  ),
-  batches=(
-    'int slices 15 | batch_drop:1 | batch:1 | reduce:1 | outputs | nothing'
-  ),
-  whole_batches_of_what_does_not_end=(
-    'int slices 15 | repeat_batch:4 | reduce:0 | outputs | nothing'
   ),
   more_repeats_than_can_be_counted=(
     'int slices 15 | repeat_most:5 | reduce:0 | outputs | nothing'
   ),
-  skipping_what_does_not_end=(
-    'text slices 15 | skip_all:1 | reduce:0 | outputs | nothing'
-  ),
-  filter=(
-    'int slices 15 | enumerate:1 | filter:0 | repeat:3 | take:5 | reduce:1'
-    ' | outputs | nothing'
-  ),
   scans=(
     'int slices 15 | scan:1 | scan:2 | take_while:1 | two_passes:1 | outputs'
     ' | nothing'
-  ),
-  shuffle_of_batches=(
-    'mixed batches 15 | shuffle_seeded:2 | map_leaves:0 | batch:1 | reduce:1'
-    ' | outputs | nothing'
-  ),
-  operations=(
-    'nested slices 15 | map_parts:0 | reduce:2 | integer_sum | branch'
   ),
   passes_for_every_element=(
     'int slices 15 | map_whole:1 | nested_passes:1 | sum | loop'
@@ -135,7 +99,6 @@ MORE_CASES = dict(
   normalized_client_by_client=(
     'int slices 15 | cache:0 | keras_batch_norm:1 | sum | nothing'
   ),
-  nesterov='float slices 15 | keras_optimizer:6 | mean | nothing',
   embeddings='int slices 15 | keras_embedding:1 | weighted_mean | nothing',
   mapped_structures=(
     'nested batches 15 | sequence_map_sorted_names:0 | fold_text:1 | outputs'

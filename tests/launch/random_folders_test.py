@@ -281,8 +281,12 @@ class RandomFoldersTest(parameterized.TestCase):
     self._fuzz(60, 7)
 
   @pytest.mark.thorough
+  def test_more(self):
+    self._fuzz(150, 8)
+
+  @pytest.mark.slow
   def test_many(self):
-    self._fuzz(600, 8)
+    self._fuzz(600, 10)
 
   @pytest.mark.thorough
   def test_configs(self):
@@ -296,4 +300,4 @@ class RandomFoldersTest(parameterized.TestCase):
       ]
     )
     self._write_sweep()
-    self._fuzz(300, 9, '[cs][ow]*.json')
+    self._fuzz(100, 9, '[cs][ow]*.json')

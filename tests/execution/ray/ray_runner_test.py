@@ -157,11 +157,14 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     found = context.runner.general_path_reasons[len(reasons) :]
     self.assertEqual(found, here.runner.general_path_reasons)
 
-  @parameterized.parameters(
-    'fed_recon', 'fed3r', 'own_fed_rep', 'personalization_eval'
-  )
+  @parameterized.parameters('fed_recon', 'own_fed_rep')
   @pytest.mark.thorough
   def test_round(self, name):
+    self._check(name)
+
+  @parameterized.parameters('fed3r', 'personalization_eval')
+  @pytest.mark.slow
+  def test_another_round(self, name):
     self._check(name)
 
   @pytest.mark.thorough

@@ -114,12 +114,6 @@ class RunPlanTest(small_configs.TestCase):
 
   @parameterized.parameters(
     (
-      'fed_avg,server=sgd',
-      'SGD, rate 0.05, 3 local epochs, batches of 7, at most 5 examples per '
-      'round, weighted by examples',
-      'SGD, rate 0.25',
-    ),
-    (
       'fed_nova,server=adam',
       'SGD, rate 0.05, 3 local epochs, batches of 7, at most 5 examples per '
       'round, weighted by examples',
