@@ -146,7 +146,7 @@ class BuildTest(parameterized.TestCase):
   @parameterized.parameters(*registry.names('model_aggregator'))
   @pytest.mark.thorough
   def test_every_method_takes_the_rule(self, name):
-    """What the rule measures tells."""
+    """Looks for what the rule measures."""
     process = small_configs.build(
       f'{name},aggregation=krum', cohort_size=_NUM_CLIENTS
     ).process

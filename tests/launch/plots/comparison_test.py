@@ -24,7 +24,7 @@ from absl.testing import parameterized
 
 
 def _draw_nothing(frames, metric):
-  """Is the layout where tables are looked at: figures take longer."""
+  """Draws no figure, where only tables are looked at."""
   del frames, metric
   return {}
 

@@ -199,8 +199,8 @@ class EveryBlockTest(_Test):
 
 class MethodTest(_Test):
   @parameterized.parameters(
-    # Of draws, of client states, and of a loop of its own; schedules_test has a
-    # round of every method with another's rates, seed and epochs.
+    # One that draws labels, one with client states, and one with its own loop;
+    # schedules_test runs a round of every method with other rates and seeds.
     ('sampled_label', 'mean_sgdm'),
     ('scaffold', 'adam'),
     ('fed_ma', 'sgdm'),
