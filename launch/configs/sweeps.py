@@ -100,11 +100,15 @@ class Experiment:
     tuning: The runs among which validation clients choose the values of the
       tuned fields; empty for none.
     tuned: The dotted names of the tuned fields.
+    fine_tuning_rates: The candidates for the learning rate of fine-tuning, such
+      as those of other sweeps with which this one is compared; empty for the
+      client rates of `tuning`.
   """
 
   runs: tuple[Run, ...]
   tuning: tuple[Run, ...] = ()
   tuned: tuple[str, ...] = ()
+  fine_tuning_rates: tuple[float, ...] = ()
 
   def map_runs(self, function: Callable[[Run], Run]) -> 'Experiment':
     """Returns the experiment with a function of each run in its place."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from launch.plots import panels
 from launch.plots import style
+from launch.results import text_table
 
 from matplotlib import figure as mpl_figure
 from matplotlib import ticker
@@ -39,7 +40,8 @@ def plot_client_sizes(
         edges,
         # A baseline below 1 keeps a bar of one client visible.
         baseline=0.5,
-        label=f'{split.replace("_", " ")}, {len(values):,} clients',
+        label=f'{split.replace("_", " ")}, '
+        + text_table.count(f'{len(values):,}', 'client'),
         color=look['color'],
         linestyle=look['linestyle'],
         linewidth=1.4,

@@ -174,7 +174,9 @@ class TunedSweep:
       return runs, []
     tuned = tuning.Tuning(path, metric=self.tuned_metric)
     runs = tuned.tune(runs, self.given)
-    runs = tuned.add_candidates(runs, self._plan(runs), self.given)
+    runs = tuned.add_candidates(
+      runs, self._plan(runs), self.given, self.experiment.fine_tuning_rates
+    )
     return runs, tuned.describe(self._plan(runs), self.given)
 
   def _sweep(

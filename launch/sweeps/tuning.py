@@ -146,23 +146,25 @@ class Tuning:
     runs: Sequence[sweeps.Run],
     planned: Sequence[plan_lib.PlannedRun],
     given: Collection[str] = (),
+    rates: Collection[float] = (),
   ) -> tuple[sweeps.Run, ...]:
     """Gives runs the candidates for the learning rate of fine-tuning.
 
-    All methods share them, the client rates of the other sweep; in each run
-    validation clients choose one. Runs without fine-tuning, those of methods
-    whose rate is their own, and those that set candidates are left as they are.
+    All methods share them; in each run validation clients choose one. Runs
+    without fine-tuning, those of methods whose rate is their own, and those that
+    set candidates are left as they are.
 
     Args:
       runs: The runs of `tune`.
       planned: The same runs with their configs.
       given: The fields that the command sets in all runs.
+      rates: The candidates; empty for the client rates of the other sweep.
     """
     is_open = config_fields.FINE_TUNING_RATES not in given
     if not is_open or config_fields.CLIENT_RATE not in self._tuned:
       return tuple(runs)
-    rates = self._fields.get(config_fields.CLIENT_RATE, pd.Series()).dropna()
-    candidates = tuple(sorted(set(rates)))
+    tried = self._fields.get(config_fields.CLIENT_RATE, pd.Series()).dropna()
+    candidates = tuple(sorted(set(rates or tried)))
     return tuple(
       dataclasses.replace(
         run,

@@ -207,6 +207,8 @@ def compare(
         field for entry in entries for field in entry.settings(rates)
       )
     ),
+    # The same in all pieces, also where methods try every second rate.
+    fine_tuning_rates=tuple(rates[_CLIENT_RATE]),
   )
 
 

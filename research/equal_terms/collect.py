@@ -15,6 +15,8 @@ A run is of the question personal if a fine-tuned model judges it, else of the
 question global. `score` is the accuracy that judges: for global, on test
 clients; for personal, of clients' fine-tuned models on training clients' own
 test data. In equal_terms_rounds.csv it is, for global, on validation clients.
+`fine_tuning_rates` are the candidates for the rate of fine-tuning; empty where it
+is not chosen.
 `task` has the concentration of clients' labels beside the name, since each is a
 task of its own: `cifar10_dirichlet, alpha 0.1`, `ag_news, beta 0.25`.
 """
@@ -29,6 +31,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import cli
 from launch import path_flags
+from launch.methods import config_fields
 from launch.results import run_labels
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -124,6 +127,12 @@ def read_sweep(
         'client_std': run.get(f'{last}_client_std'),
         'new_clients': run.get(f'test/{run.judged_by}/{run.metric}'),
         'one_model': run.get(f'test/new_global/{run.metric}'),
+        'fine_tuning_rates': ', '.join(
+          map(
+            sweep_results.format_value,
+            run.fields.get(config_fields.FINE_TUNING_RATES) or (),
+          )
+        ),
         **{name: run.get(column) for name, column in _TOTALS.items()},
       }
     )

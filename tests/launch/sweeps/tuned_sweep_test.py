@@ -3,6 +3,7 @@
 """Tests of a sweep after the runs that tune it, none of which trains."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import types
@@ -60,14 +61,23 @@ class TunedSweepTest(temporary_folders.TestCase):
         )
       on_end(job, worker.Outcome(error, seconds=60.0))
 
-  def _sweep(self, methods=('fed_avg', 'fed_fish'), rates=(0.05, 0.1), **own):
+  def _sweep(
+    self,
+    methods=('fed_avg', 'fed_fish'),
+    rates=(0.05, 0.1),
+    candidates=(0.05, 0.01),
+    **own,
+  ):
     tuned = {_RATE: rates} if rates else None
+    experiment = sweeps.compare(
+      digits.get_config, methods, seeds=2, tuned=tuned
+    )
     return tuned_sweep.TunedSweep(
       **{
         'source': fake_sweeps.SOURCE,
         'get_config': digits.get_config,
-        'experiment': sweeps.compare(
-          digits.get_config, methods, seeds=2, tuned=tuned
+        'experiment': dataclasses.replace(
+          experiment, fine_tuning_rates=candidates
         ),
         'path': self.path,
         'options': {'num_processes': 1},
@@ -101,7 +111,7 @@ class TunedSweepTest(temporary_folders.TestCase):
       },
     )
     for candidates in self._values(_CANDIDATES).values():
-      self.assertEqual(candidates, [0.05, 0.1])
+      self.assertEqual(candidates, [0.01, 0.05])
     # Two rates with two seeds tune each method, before any run that counts.
     self.assertLen(self.trained, 12)
     self.assertCountEqual(self.trained[8:], self._values(_RATE))

@@ -160,6 +160,10 @@ class SweepTuningTest(temporary_folders.TestCase):
       # A rate is built into hf_maml.
       [rates, rates, None, None, (7.0,)],
     )
+    (shared,) = tuned.add_candidates(
+      runs[:1], fake_sweeps.plan(runs[:1]), rates=(0.5, 0.01)
+    )
+    self.assertEqual(shared.overrides[field], (0.01, 0.5))
     given = {field: (0.01,)}
     self.assertEqual(
       tuned.add_candidates(runs[:1], fake_sweeps.plan(runs[:1], given), given),

@@ -46,6 +46,10 @@ class BudgetTest(parameterized.TestCase):
     judged = collections.Counter(run.variant for run in experiment.runs)
     self.assertEqual(set(judged.values()), {len(budget.SEEDS)})
     self.assertLessEqual(tried.keys(), judged.keys())
+    # Methods of other pieces choose among them, too.
+    self.assertEqual(
+      experiment.fine_tuning_rates, task.RATES['client_learning_rate']
+    )
     # What judges has had no part in the choice, and leaves it open.
     for run in experiment.runs:
       self.assertNotIn(run.overrides['seed'], sweeps.TUNING_SEEDS)

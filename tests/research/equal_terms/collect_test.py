@@ -76,6 +76,10 @@ class CollectTest(absltest.TestCase):
         [0.5, 0.5],
         judged_by='new_fine_tuned',
         own='own_fine_tuned',
+        fixed={
+          'evaluation.personalization_epochs': 2,
+          'evaluation.personalization_learning_rates': (0.1, 0.25),
+        },
       ),
     ]
     runs, rounds = collect.collect(paths)
@@ -101,6 +105,8 @@ class CollectTest(absltest.TestCase):
     own = runs[runs['question'] == 'personal']
     self.assertEqual(list(own['new_clients']), [0.875, 0.875])
     self.assertEqual(list(own['score']), [0.625, 0.625])
+    self.assertEqual(set(own['fine_tuning_rates']), {'0.1, 0.25'})
+    self.assertEqual(set(runs['fine_tuning_rates'][:6]), {''})
     # Of two tried values, each is an end.
     self.assertEqual(set(own['settings']), {'client_learning_rate 0.3'})
     # Only rounds with an evaluation have a row.
@@ -117,6 +123,7 @@ class CollectTest(absltest.TestCase):
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
     written = pd.read_csv(paths[0] / 'tables' / 'equal_terms_runs.csv')
+    written = written.fillna({'fine_tuning_rates': ''})
     pd.testing.assert_frame_equal(written, runs, check_dtype=False)
 
   def test_a_method_joins_tables_whose_sweeps_are_gone(self):

@@ -39,7 +39,7 @@ def _runs(question='global'):
         key
         | dict(settings='rate 0.1', score=score, worst_tenth=score - 0.1)
         | dict(client_std=0.2, new_clients=score, one_model=score)
-        | dict(variant=method.lower())
+        | dict(variant=method.lower(), fine_tuning_rates='0.1, 0.2')
         | costs
       )
       for part in (1, 2, 4):
@@ -198,6 +198,20 @@ class DescribeTest(absltest.TestCase):
       ],
     )
 
+  def test_fine_tuning_by_the_same_candidates(self):
+    runs, rounds = _runs('personal')
+    is_fish = runs['method'] == 'FedFish'
+    page = tables.format_section(runs, rounds, title='t')
+    self.assertIn('is that of 0.1, 0.2 which is best on validation cl', page)
+    runs.loc[is_fish, 'fine_tuning_rates'] = np.nan
+    page = tables.format_section(runs, rounds, title='t')
+    self.assertIn('clients, but for FedFish, whose own field it is.', page)
+    runs.loc[is_fish, 'fine_tuning_rates'] = '0.1'
+    with self.assertRaisesRegex(
+      errors.InputError, 'got 0.1 of FedFish; 0.1, 0.2 of FedAvg'
+    ):
+      tables.format_section(runs, rounds, title='t')
+
   def test_a_method_without_a_seed_and_no_baseline_are_refused(self):
     runs, rounds = _runs()
     with self.assertRaisesRegex(errors.InputError, 'FedFish'):
@@ -231,11 +245,11 @@ class PageTest(absltest.TestCase):
     for key, of in runs:
       section = tables.format_section(of, rounds.get_group(key), title='t')
       expected += _tables_in(section)[:2]
-    of_one_model = raw[0][raw[0]['question'] == 'global']
-    for tasks in tables.tasks_to_join(of_one_model):
-      of = of_one_model[of_one_model['task'].isin(tasks)]
-      test = ranks.rank(tables.join_tasks(of))
-      expected += _tables_in(tables.format_joined(of, test, title='t'))
+    for _, asked in raw[0].groupby('question'):
+      for tasks in tables.tasks_to_join(asked):
+        of = asked[asked['task'].isin(tasks)]
+        test = ranks.rank(tables.join_tasks(of))
+        expected += _tables_in(tables.format_joined(of, test, title='t'))
     page = (repository.ROOT / 'docs/equal_terms.md').read_text()
     self.assertCountEqual(_tables_in(page), expected)
 
