@@ -158,13 +158,15 @@ class Tuning:
       runs: The runs of `tune`.
       planned: The same runs with their configs.
       given: The fields that the command sets in all runs.
-      rates: The candidates; empty for the client rates of the other sweep.
+      rates: The candidates; empty for the client rates that the other sweep
+        tunes.
     """
-    is_open = config_fields.FINE_TUNING_RATES not in given
-    if not is_open or config_fields.CLIENT_RATE not in self._tuned:
+    if not rates and config_fields.CLIENT_RATE in self._tuned:
+      tried = self._fields.get(config_fields.CLIENT_RATE, pd.Series())
+      rates = tuple(tried.dropna())
+    candidates = tuple(sorted(set(rates)))
+    if not candidates or config_fields.FINE_TUNING_RATES in given:
       return tuple(runs)
-    tried = self._fields.get(config_fields.CLIENT_RATE, pd.Series()).dropna()
-    candidates = tuple(sorted(set(rates or tried)))
     return tuple(
       dataclasses.replace(
         run,

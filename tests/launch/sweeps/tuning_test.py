@@ -113,6 +113,24 @@ class SweepTuningTest(temporary_folders.TestCase):
       told,
     )
 
+  def test_candidates_beside_a_rate_of_the_server(self):
+    runs = fake_sweeps.plan(
+      [sweeps.Run('fed_avg', {'server_learning_rate': 2})]
+    )
+    with folder_lib.open_folder(
+      self.path, fake_sweeps.SOURCE, runs, tuned=('server_learning_rate',)
+    ) as folder:
+      fake_sweeps.write_result(folder, runs[0], 0.5)
+    judged = (sweeps.Run('fed_avg', {}),)
+    add = tuning.Tuning(self.path).add_candidates
+    planned = fake_sweeps.plan(judged)
+    self.assertEqual(add(judged, planned), judged)
+    (found,) = add(judged, planned, rates=(0.1, 0.05))
+    self.assertEqual(
+      found.overrides,
+      {'evaluation.personalization_learning_rates': (0.05, 0.1)},
+    )
+
   def test_the_score_that_tuned_each_method_is_told(self):
     rates = {'client_learning_rate': (0.1, 0.2)}
     runs = fake_sweeps.plan(sweeps.grid(['fed_avg', 'fed_per'], rates))
