@@ -15,8 +15,8 @@ A run is of the question personal if a fine-tuned model judges it, else of the
 question global. `score` is the accuracy that judges: for global, on test
 clients; for personal, of clients' fine-tuned models on training clients' own
 test data. In equal_terms_rounds.csv it is, for global, on validation clients.
-`fine_tuning_rates` are the candidates for the rate of fine-tuning; empty where it
-is not chosen.
+`fine_tuning_rates` are the candidates for the rate of fine-tuning, empty where
+it is not chosen.
 `task` has the concentration of clients' labels beside the name, since each is a
 task of its own: `cifar10_dirichlet, alpha 0.1`, `ag_news, beta 0.25`.
 """

@@ -281,9 +281,9 @@ def format_section(
   table, test, target = describe(runs, rounds)
   personal = runs['question'].iloc[0] == budget.QUESTIONS[1]
   leads = find_leads(rounds)
-  fine_tuning = tell_fine_tuning(runs) if personal else ''
+  fine_tuning = _tell_fine_tuning(runs) if personal else ''
   parts = {
-    title: _format_scores(table, test, fine_tuning),
+    title: _format_scores(table, test, fine_tuning, personal=personal),
     f'{title}: costs': _format_costs(table, target, personal=personal),
     f'{title}: ranks': _format_ranks(test),
   }
@@ -301,44 +301,14 @@ def format_section(
   )
 
 
-def tell_fine_tuning(runs: pd.DataFrame) -> str:
-  """Returns a sentence on the candidates for the rate of fine-tuning.
-
-  Args:
-    runs: The rows of equal_terms_runs.csv of one task and the question personal.
-      All methods that choose the rate must do so among the same candidates.
-  """
-  # What has none has NaN in a table that was read.
-  rates = runs.groupby('method', sort=False)['fine_tuning_rates'].first()
-  rates = rates.fillna('')
-  by_rates = rates[rates != ''].drop_duplicates()
-  if len(by_rates) > 1:
-    told = '; '.join(f'{of} of {method}' for method, of in by_rates.items())
-    raise errors.InputError(
-      'All methods must choose the rate of fine-tuning among the same values, '
-      f'got {told}.'
-    )
-  if not len(by_rates):
-    return ' The rate of fine-tuning is not chosen.'
-  own = ', '.join(rates.index[rates == ''])
-  return (
-    f' The rate of fine-tuning is that of {by_rates.iloc[0]} which is best on '
-    'validation clients'
-    + (f', but for {own}, whose own field it is.' if own else '.')
-  )
-
-
 def _format_scores(
-  table: pd.DataFrame, test: ranks.RankTest, fine_tuning: str
+  table: pd.DataFrame,
+  test: ranks.RankTest,
+  fine_tuning: str,
+  *,
+  personal: bool,
 ) -> text_table.Table:
-  """Returns the table of accuracies, differences and ranks.
-
-  Args:
-    table: The rows of `describe`.
-    test: The test of ranks.
-    fine_tuning: The sentence on fine-tuning; empty for the question global.
-  """
-  personal = bool(fine_tuning)
+  """Returns the table of accuracies, differences and ranks."""
   rows = [
     ('Method', 'Accuracy', f'Minus {CONTROL}', 'Better in', 'p')
     + ('Rank', 'p of rank', 'Verdict', 'Worst tenth', 'Deviation over clients')
@@ -424,6 +394,33 @@ def _tell_diverged(table: pd.DataFrame) -> str:
   if some.empty:
     return ''
   return f' Means of {"; ".join(some)} leave out runs that have diverged.'
+
+
+def _tell_fine_tuning(runs: pd.DataFrame) -> str:
+  """Returns a sentence on the candidates for the rate of fine-tuning.
+
+  Args:
+    runs: The rows of equal_terms_runs.csv of one task and the question personal.
+      All methods that choose the rate must do so among the same candidates.
+  """
+  # What has none has NaN in a table that was read.
+  rates = runs.groupby('method', sort=False)['fine_tuning_rates'].first()
+  rates = rates.fillna('')
+  by_rates = rates[rates != ''].drop_duplicates()
+  if len(by_rates) > 1:
+    told = '; '.join(f'{of} of {method}' for method, of in by_rates.items())
+    raise errors.InputError(
+      'All methods must choose the rate of fine-tuning among the same values, '
+      f'got {told}.'
+    )
+  if not len(by_rates):
+    return ' The rate of fine-tuning is not chosen.'
+  own = ', '.join(rates.index[rates == ''])
+  return (
+    f' The rate of fine-tuning is that of {by_rates.iloc[0]} which is best on '
+    'validation clients'
+    + (f', but for {own}, whose own field it is.' if own else '.')
+  )
 
 
 def _format_ranks(test: ranks.RankTest) -> text_table.Table:
