@@ -265,7 +265,7 @@ class PackagingTest(absltest.TestCase):
     pathlib.Path('tasks.py').write_text('1 / 0')
     pathlib.Path('launch').mkdir()
     pathlib.Path('mine.py').write_text('from launch.configs.digits import *')
-    # By its name alone, runs from the wheel find one below.
+    # Runs from the wheel, below, find one by its name alone.
     for config in ('launch/configs/digits.py', 'mine.py'):
       out = self._run(
         *(folder, 'fedfish-sweep', f'--config={config}:seeds', '--dry_run'),
