@@ -404,21 +404,24 @@ def _tell_fine_tuning(runs: pd.DataFrame) -> str:
       All methods that choose the rate must do so among the same candidates.
   """
   # What has none has NaN in a table that was read.
-  rates = runs.groupby('method', sort=False)['fine_tuning_rates'].first()
-  rates = rates.fillna('')
-  by_rates = rates[rates != ''].drop_duplicates()
+  chosen = runs[~runs['fine_tuning_rates'].fillna('').eq('')]
+  by_rates = chosen.drop_duplicates('fine_tuning_rates')
   if len(by_rates) > 1:
-    told = '; '.join(f'{of} of {method}' for method, of in by_rates.items())
+    told = '; '.join(
+      f'{row.fine_tuning_rates} of {row.method}'
+      for row in by_rates.itertuples()
+    )
     raise errors.InputError(
       'All methods must choose the rate of fine-tuning among the same values, '
       f'got {told}.'
     )
   if not len(by_rates):
     return ' The rate of fine-tuning is not chosen.'
-  own = ', '.join(rates.index[rates == ''])
+  others = runs['method'][~runs['method'].isin(chosen['method'])]
+  own = ', '.join(others.unique())
   return (
-    f' The rate of fine-tuning is that of {by_rates.iloc[0]} which is best on '
-    'validation clients'
+    f' The rate of fine-tuning is that of {chosen["fine_tuning_rates"].iloc[0]} '
+    'which is best on validation clients'
     + (f', but for {own}, whose own field it is.' if own else '.')
   )
 

@@ -206,9 +206,11 @@ class DescribeTest(absltest.TestCase):
     runs.loc[is_fish, 'fine_tuning_rates'] = np.nan
     page = tables.format_section(runs, rounds, title='t')
     self.assertIn('clients, but for FedFish, whose own field it is.', page)
-    runs.loc[is_fish, 'fine_tuning_rates'] = '0.1'
+    # One seed is enough.
+    runs.loc[is_fish, 'fine_tuning_rates'] = '0.1, 0.2'
+    runs.loc[is_fish & (runs['seed'] == 3), 'fine_tuning_rates'] = '0.1'
     with self.assertRaisesRegex(
-      errors.InputError, 'got 0.1 of FedFish; 0.1, 0.2 of FedAvg'
+      errors.InputError, 'got 0.1, 0.2 of FedFish; 0.1 of FedFish'
     ):
       tables.format_section(runs, rounds, title='t')
 
