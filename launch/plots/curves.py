@@ -124,6 +124,10 @@ def _plot(
   ratio = BYTES_RATIO if unit else math.inf
   if panels.draw_lines(axes[0], lines, looks, unit=unit, log_ratio=ratio):
     ratio = 0
+    # x of the initial model is 0, far to the left of a logarithmic axis.
+    lines = {
+      label: (xs[xs > 0], ys[:, xs > 0]) for label, (xs, ys) in lines.items()
+    }
   entries = axes[0].get_legend_handles_labels()[0]
   for axis, label in zip(axes[1:], lines):
     for xs, ys in lines.values():
