@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Multilayer perceptrons as functional models, free of variables."""
 
-import collections
 from collections.abc import Sequence
 import itertools
 
@@ -105,10 +104,7 @@ def create_mlp_regressor(
     _build_predict(activation),
     _spread_weights(widths, seed, slope),
     example_loss=squared_error,
-    metrics=collections.OrderedDict(
-      loss=lambda: tf.keras.metrics.MeanSquaredError(name='loss'),
-      mse=lambda: tf.keras.metrics.MeanSquaredError(name='mse'),
-    ),
+    metrics={'mse': squared_error},
     input_spec=(
       tf.TensorSpec([None, num_features], tf.float32),
       tf.TensorSpec([None, num_targets], tf.float32),

@@ -11,7 +11,6 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import private_apis
 from fedfish_tff.models import class_metrics
-from fedfish_tff.models import supervised
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -79,7 +78,7 @@ def create_metrics(
       )
   initialize, update, finalize = (
     tff.learning.metrics.create_functional_metric_fns(
-      collections.OrderedDict(found, num_examples=supervised.ExampleCounter)
+      collections.OrderedDict(found, num_examples=_ExampleCounter)
     )
   )
 
@@ -138,6 +137,19 @@ def with_batch_loss(
     )
 
   return initialize_all, update_all, finalize_all
+
+
+class _ExampleCounter(tf.keras.metrics.Sum):
+  """Counts the examples of all batches."""
+
+  def __init__(self) -> None:
+    super().__init__(name='num_examples', dtype=tf.int64)
+
+  def update_state(
+    self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: Any = None
+  ) -> Any:
+    del y_true, sample_weight  # Every row counts once.
+    return super().update_state(tf.shape(y_pred, out_type=tf.int64)[0])
 
 
 def _match(label: Any, output: Any) -> Any:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The linear representation model: features of a subspace, and a head."""
 
-import collections
-
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import supervised
@@ -53,8 +51,11 @@ def create_linear_representation(
     representation, head = weights
     return tf.matmul(tf.matmul(x, representation), head)
 
+  def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    return tf.math.squared_difference(outputs, labels)[:, 0]
+
   def example_loss(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    return tf.math.squared_difference(outputs, labels)[:, 0] / 2
+    return squared_error(outputs, labels) / 2
 
   return supervised.create_supervised_model(
     predict,
@@ -63,22 +64,9 @@ def create_linear_representation(
       np.zeros([num_components, 1], np.float32),
     ),
     example_loss=example_loss,
-    metrics=collections.OrderedDict(
-      loss=_HalfSquaredError,
-      mse=lambda: tf.keras.metrics.MeanSquaredError(name='mse'),
-    ),
+    metrics={'mse': squared_error},
     input_spec=(
       tf.TensorSpec([None, num_features], tf.float32),
       tf.TensorSpec([None, 1], tf.float32),
     ),
   )
-
-
-class _HalfSquaredError(tf.keras.metrics.MeanSquaredError):
-  """The mean of the loss."""
-
-  def __init__(self) -> None:
-    super().__init__(name='loss')
-
-  def result(self) -> tf.Tensor:
-    return super().result() / 2

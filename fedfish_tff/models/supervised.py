@@ -17,7 +17,8 @@ import tensorflow_federated as tff
 
 # Maps (trainable weights, x, training) to the outputs of a batch.
 Predict = Callable[[tuple[tf.Tensor, ...], Any, bool], tf.Tensor]
-Metrics = collections.OrderedDict[str, Callable[[], tf.keras.metrics.Metric]]
+# Maps (outputs, labels) to a value per example, [batch].
+ExampleValues = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 def create_trainable_model(
@@ -60,8 +61,8 @@ def create_supervised_model(
   predict: Predict,
   initial_weights: Sequence[np.ndarray],
   *,
-  example_loss: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
-  metrics: Metrics | class_metrics.MetricFns,
+  example_loss: ExampleValues,
+  metrics: Mapping[str, ExampleValues] | class_metrics.MetricFns,
   input_spec: tuple[tf.TensorSpec, tf.TensorSpec],
 ) -> tff.learning.models.FunctionalModel:
   """Creates a model with a loss per example, all weights trainable.
@@ -70,11 +71,10 @@ def create_supervised_model(
     predict: A function of (weights, x, training) that returns the outputs
       [batch, ...].
     initial_weights: The weights to start from, all trainable.
-    example_loss: A function of (outputs, labels) that returns the loss per
-      example, [batch].
-    metrics: The function that makes each metric, by the metric's name;
-      num_examples is added to them. Or the functions that begin, update and
-      finalise all metrics.
+    example_loss: The loss per example.
+    metrics: The values per example whose means are metrics, by the metrics'
+      names; loss and num_examples are added to them. Or the functions that
+      begin, update and finalise all metrics.
     input_spec: The specs (x, y) of a batch.
 
   Returns:
@@ -91,9 +91,7 @@ def create_supervised_model(
     return tf.reduce_mean(losses)
 
   if isinstance(metrics, Mapping):
-    metrics = tff.learning.metrics.create_functional_metric_fns(
-      collections.OrderedDict(**metrics, num_examples=ExampleCounter)
-    )
+    metrics = _create_mean_fns({'loss': example_loss, **metrics})
   return create_trainable_model(
     predict,
     initial_weights,
@@ -163,17 +161,13 @@ def create_classifier(
       labels=labels, logits=logits
     )
 
+  def is_correct(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    return tf.equal(tf.argmax(logits, -1, output_type=labels.dtype), labels)
+
   if class_names:
     metrics = class_metrics.create_class_metric_fns(class_names)
   else:
-    metrics = collections.OrderedDict(
-      loss=lambda: tf.keras.metrics.SparseCategoricalCrossentropy(
-        name='loss', from_logits=True
-      ),
-      accuracy=lambda: tf.keras.metrics.SparseCategoricalAccuracy(
-        name='accuracy'
-      ),
-    )
+    metrics = {'accuracy': is_correct}
   return create_supervised_model(
     predict,
     initial_weights,
@@ -186,14 +180,55 @@ def create_classifier(
   )
 
 
-class ExampleCounter(tf.keras.metrics.Sum):
-  """Counts the examples of all batches."""
+def _create_mean_fns(
+  values: Mapping[str, ExampleValues],
+) -> class_metrics.MetricFns:
+  """Creates metrics that are means over examples, and num_examples.
 
-  def __init__(self) -> None:
-    super().__init__(name='num_examples', dtype=tf.int64)
+  Keras' metrics give the same numbers, but Keras rebuilds their classes whenever
+  it makes one in a graph, which took a tenth of the time to build a process.
 
-  def update_state(
-    self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: Any = None
-  ) -> Any:
-    del y_true, sample_weight  # Every row counts once.
-    return super().update_state(tf.shape(y_pred, out_type=tf.int64)[0])
+  Args:
+    values: The values per example, by the metrics' names.
+
+  Returns:
+    The functions that begin, update and finalise the metrics. Their state has
+    (sum, number of examples) of each, float32 as in Keras, and num_examples,
+    int64.
+  """
+
+  def initialize() -> collections.OrderedDict[str, Any]:
+    return collections.OrderedDict(
+      {name: (tf.constant(0.0), tf.constant(0.0)) for name in values},
+      num_examples=(tf.constant(0, tf.int64),),
+    )
+
+  @tf.autograph.experimental.do_not_convert
+  def update(
+    state: collections.OrderedDict[str, Any],
+    labels: tf.Tensor,
+    batch_output: tff.learning.models.BatchOutput,
+    sample_weight: Any = None,
+  ) -> collections.OrderedDict[str, Any]:
+    del sample_weight  # Every example counts once.
+    outputs = batch_output.predictions
+    rows = tf.shape(outputs, out_type=tf.int64)[0]
+    updated = collections.OrderedDict()
+    for name, of in values.items():
+      total, count = state[name]
+      updated[name] = (
+        total + tf.reduce_sum(tf.cast(of(outputs, labels), tf.float32)),
+        count + tf.cast(rows, tf.float32),
+      )
+    updated['num_examples'] = (state['num_examples'][0] + rows,)
+    return updated
+
+  def finalize(
+    state: collections.OrderedDict[str, Any],
+  ) -> collections.OrderedDict[str, tf.Tensor]:
+    means = {name: tf.math.divide_no_nan(*state[name]) for name in values}
+    return collections.OrderedDict(
+      means, num_examples=tf.identity(state['num_examples'][0])
+    )
+
+  return initialize, update, finalize

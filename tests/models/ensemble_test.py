@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of ensembles, layers and linear models."""
 
-import collections
-
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.datasets import random_streams
@@ -220,7 +218,7 @@ class SupervisedTest(absltest.TestCase):
       lambda weights, x, training: x * (2.0 if training else 1.0) + weights[0],
       [np.zeros([1], np.float32)],
       example_loss=lambda output, label: tf.abs(output - label)[:, 0],
-      metrics=collections.OrderedDict(),
+      metrics={'signed': lambda output, label: (output - label)[:, 0]},
       input_spec=(tf.TensorSpec([None, 1]), tf.TensorSpec([None, 1])),
     )
     x = np.array([[1.0], [3.0]], np.float32)
@@ -230,4 +228,7 @@ class SupervisedTest(absltest.TestCase):
       )
       np.testing.assert_array_equal(output, expected)
     self.assertEqual(model.loss(x, 0 * x).numpy(), 2)
-    self.assertEqual(model_checks.measure(model, [(x, x)]), {'num_examples': 2})
+    self.assertEqual(
+      model_checks.measure(model, [(x, x + 1), (x, x - 2)]),
+      {'loss': 1.5, 'signed': 0.5, 'num_examples': 4},
+    )
