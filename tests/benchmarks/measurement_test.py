@@ -58,7 +58,7 @@ class MeasurementTest(absltest.TestCase):
     built.return_value.close.assert_called_once_with()
     set_cores.assert_called_once_with(0, cores[:1])
 
-  @pytest.mark.thorough
+  @pytest.mark.slow
   def test_in_a_new_process(self):
     cores = os.sched_getaffinity(0)
     result = measurement.in_new_process(

@@ -69,7 +69,7 @@ class WorkloadsTest(absltest.TestCase):
 
 
 class AcceleratorTest(accelerator.TestCase):
-  @pytest.mark.thorough
+  @pytest.mark.slow
   def test_table(self):
     outcome = binary_runner.run_here(
       'benchmarks.accelerator',

@@ -35,7 +35,7 @@ class TffTestsTest(parameterized.TestCase):
     sources = local_data.find_sample('tensorflow_federated')
     self.assertEqual(*_compare(sources, [f'{_FOLDER}/{folder}']))
 
-  @pytest.mark.thorough
+  @pytest.mark.slow
   def test_difference_is_found(self):
     sources = pathlib.Path(self.create_tempdir().full_path)
     folder = sources / _FOLDER / 'aggregators'

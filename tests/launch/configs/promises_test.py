@@ -241,7 +241,7 @@ class KeyboardConfigTest(temporary_folders.TestCase):
         * federated.max_examples_per_client,
       )
 
-  @pytest.mark.thorough
+  @pytest.mark.slow
   def test_both_learn_made_up_texts(self):
     for variant in ('fed_avg', 'fed_avg,training=central'):
       config = keyboard.get_config(f'{variant},size=compact').to_dict()

@@ -43,7 +43,7 @@ class RobertaPretrainingTest(temporary_folders.TestCase):
       )
     return printed.getvalue()
 
-  @pytest.mark.thorough
+  @pytest.mark.slow
   def test_the_task_starts_from_what_was_learned(self):
     printed = self._pretrain('checkpoint', epochs=150)
     self.assertStartsWith(printed, '72 lines, 300 tokens, 150 steps')

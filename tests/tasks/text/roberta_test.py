@@ -150,7 +150,7 @@ class RobertaTest(temporary_folders.TestCase):
       atol=1e-5,
     )
 
-  @pytest.mark.thorough
+  @pytest.mark.slow
   def test_dropout(self):
     keras_model = roberta_files.create_keras_model()
     # Not all as the library has it by default.
