@@ -62,7 +62,7 @@ def read(
   label = label or 'label'
   texts = [name for name in others if name != label]
   table = table_files.read(
-    pathlib.Path(os.path.expanduser(dataset)), split, texts
+    pathlib.Path(os.path.expanduser(dataset)), split, texts, label
   )
   _check_column(table, label, '--label')
   for other in texts:

@@ -22,9 +22,9 @@ from pyarrow import json
 from pyarrow import parquet
 import tqdm
 
+_CSV_SUFFIXES = ('.csv', '.tsv')
 _SUFFIXES = (
-  '.csv',
-  '.tsv',
+  *_CSV_SUFFIXES,
   '.jsonl',
   '.ndjson',
   '.parquet',
@@ -35,6 +35,7 @@ _GZIP = '.gz'
 _ONLY_SPLIT = 'train'
 # Spark's names of the parts of one table.
 _PART = re.compile(r'part-\d+')
+_INTEGER = re.compile(r'\s*[-+]?\d+\s*', re.ASCII)
 _DELIMITERS = ',;\t|'
 # A row must fit into a block.
 _JSON_BLOCK_BYTES = 2**26
@@ -60,7 +61,12 @@ def is_table(dataset: str) -> bool:
   return path.exists() or _suffix_of(path) is not None
 
 
-def read(path: pathlib.Path, split: str, texts: Sequence[str]) -> pa.Table:
+def read(
+  path: pathlib.Path,
+  split: str,
+  texts: Sequence[str],
+  label: str | None = None,
+) -> pa.Table:
   """Returns the rows of a split.
 
   Args:
@@ -69,20 +75,24 @@ def read(path: pathlib.Path, split: str, texts: Sequence[str]) -> pa.Table:
     split: The split: the prefix of files, or the name of a subfolder; 'train'
       for data without splits.
     texts: The columns of CSV files that stay strings.
+    label: The column of classes or targets. In CSV files, its integers must be
+      distinct as numbers if they are as texts, and fit into 64 bits.
 
   Returns:
     The rows, with dictionaries, extensions and views replaced by their values,
     float16 by float32, and decimals by integers or floats.
   """
   tables = []
-  for file in tqdm.tqdm(
-    _find_files(path, split), desc='read', unit=' files', disable=None
-  ):
+  files = _find_files(path, split)
+  as_written = texts if label is None else [*texts, label]
+  for file in tqdm.tqdm(files, desc='read', unit=' files', disable=None):
     try:
       with open(file, 'rb', opener=regular_files.opener) as source:
         is_packed = file.name.lower().endswith(_GZIP)
         table = _read_file(
-          file, gzip.GzipFile(fileobj=source) if is_packed else source, texts
+          file,
+          gzip.GzipFile(fileobj=source) if is_packed else source,
+          as_written,
         )
       table.validate(full=True)
       tables.append(_to_plain(table))
@@ -96,6 +106,12 @@ def read(path: pathlib.Path, split: str, texts: Sequence[str]) -> pa.Table:
   table = _concatenate(path, tables)
   if not table.num_rows:
     raise errors.InputError(f'{path} must have rows, got none.')
+  if (
+    _suffix_of(files[0]) in _CSV_SUFFIXES
+    and table.column_names.count(label) == 1
+    and label not in texts
+  ):
+    return _infer_labels(table, label)
   return table
 
 
@@ -156,7 +172,7 @@ def _read_file(
   file: pathlib.Path, source: BinaryIO, texts: Sequence[str]
 ) -> pa.Table:
   suffix = _suffix_of(file)
-  if suffix in ('.csv', '.tsv'):
+  if suffix in _CSV_SUFFIXES:
     return _read_csv(file, source, texts, '\t' if suffix == '.tsv' else None)
   if suffix == '.parquet':
     return parquet.read_table(source, partitioning=None)
@@ -207,6 +223,46 @@ def _read_csv(
         f'{field.name!r}.'
       )
   return table
+
+
+def _infer_labels(table: pa.Table, name: str) -> pa.Table:
+  """Gives a column of texts the type that Arrow infers for those of CSV files.
+
+  Arrow alone would read 01 and 1 as one class, and integers beyond 64 bits as
+  the targets of a regression.
+  """
+  encoded = table[name].combine_chunks().dictionary_encode()
+  texts = encoded.dictionary.to_pylist()
+  lines = io.StringIO(newline='')
+  std_csv.writer(lines).writerows([text] for text in texts)
+  content = lines.getvalue().encode()
+  values = csv.read_csv(
+    io.BytesIO(content),
+    read_options=csv.ReadOptions(
+      column_names=[name], block_size=min(len(content) + 1, _MOST_BLOCK_BYTES)
+    ),
+    parse_options=csv.ParseOptions(newlines_in_values=True),
+  )[name].combine_chunks()
+  if pa.types.is_integer(values.type):
+    known = {}
+    for text, value in zip(texts, values.to_pylist(), strict=True):
+      other = known.setdefault(value, text)
+      if value is not None and text.strip() != other.strip():
+        raise errors.InputError(
+          f'Column {name!r} must hold each value in one form, got {other!r} and '
+          f'{text!r}, which are one number.'
+        )
+  elif pa.types.is_floating(values.type) and all(map(_is_integer, texts)):
+    raise errors.InputError(
+      f'Column {name!r} must hold integers below 2**63, got '
+      f'{max(texts, key=len)}; give classes names that are no numbers.'
+    )
+  place = table.column_names.index(name)
+  return table.set_column(place, name, values.take(encoded.indices))
+
+
+def _is_integer(text: str) -> bool:
+  return bool(_INTEGER.fullmatch(text))
 
 
 def _count_names(source: BinaryIO, delimiter: str) -> int:

@@ -190,12 +190,25 @@ class LabelledTableTest(temporary_folders.TestCase):
     ('target', 'a,label\n1,0.5\n2,n.a.\n3,0.7\n', "'label' .* 'n.a.' .* in 1"),
     ('column_twice', 'a,b,b,label\n1,2,3,0\n', "'b' must .* once, got 2"),
     ('spaces', 'a,label\n1,yes\n2,yes \n3,no\n', "'yes' and 'yes ', .*spaces"),
+    ('zero', 'a,label\n1,01\n2,1\n3,02\n', "'01' and '1', .* one number"),
+    ('large', f'a,label\n1,{2**63}\n2,0\n', r'below 2\*\*63, got 9.*808;'),
   )
   def test_columns_that_csv_files_get_wrong(self, content, regex):
     path = self.folder / 't.csv'
     path.write_text(content)
     with self.assertRaisesRegex(errors.InputError, regex):
       self._read(path)
+
+  def test_labels_of_csv_files_are_numbers_where_that_is_certain(self):
+    path = self.folder / 't.csv'
+    for written, expected in (
+      (('01', '02', ' 02'), [1, 2, 2]),
+      (('1e30', '2', '2.0'), [1e30, 2, 2]),
+      (('true', 'false', 'true'), [1, 0, 1]),
+      (('"b, c"', '0', '"b, c"'), [1, 0, 1]),
+    ):
+      path.write_text('a,label\n' + ''.join(f'1,{t}\n' for t in written))
+      self.assertEqual(self._read(path).labels.tolist(), expected)
 
   def test_texts_that_are_no_features(self):
     path = self.folder / 't.csv'
