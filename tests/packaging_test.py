@@ -258,6 +258,7 @@ class PackagingTest(absltest.TestCase):
       timeout=processes.HANG_SECONDS,
     ).stdout
 
+  @pytest.mark.thorough
   def test_commands_find_configs_in_the_wheel(self):
     folder = self._install()
     self.enter_context(contextlib.chdir(self.create_tempdir().full_path))

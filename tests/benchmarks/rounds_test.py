@@ -81,6 +81,7 @@ class NetworksTest(parameterized.TestCase):
 
 class RoundsTest(absltest.TestCase):
   # The CNN's rows differ from these by the network only.
+  @pytest.mark.thorough
   def test_rows_of_fed_fish_agree(self):
     self._check_rows_agree(fed_fish=True)
 

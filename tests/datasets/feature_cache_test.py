@@ -25,6 +25,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 import numpy as np
+import pytest
 
 
 class _Extractor:
@@ -184,6 +185,7 @@ class FeatureCacheTest(temporary_folders.TestCase):
   @parameterized.parameters(
     'file.write(b"PK")', 'original(file, **arrays); file.flush()'
   )
+  @pytest.mark.thorough
   def test_killed_while_writing(self, write):
     process = subprocess.Popen(
       [sys.executable, '-c', _WRITER.format(write=write), self.folder],

@@ -17,6 +17,7 @@ from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import parameterized
+import pytest
 
 _AXIS = 'examples.zeroing:BLOCK'
 _LOSS = 'eval/global/loss'
@@ -120,6 +121,7 @@ class ZeroingTest(small_configs.TestCase):
     ):
       config_checks.read(config)
 
+  @pytest.mark.thorough
   def test_updates_count_up_to_the_threshold(self):
     plain = small_configs.make_config('fed_avg')
     losses = {}

@@ -14,6 +14,7 @@ from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -42,6 +43,7 @@ class ContextsTest(absltest.TestCase):
       cohort_stages.CohortStageRunner,
     )
 
+  @pytest.mark.thorough
   def test_computes_in_each_context(self):
     @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
     def compute(values):

@@ -11,6 +11,7 @@ from fedfish_tff.execution import threads
 from tests import processes
 
 from absl.testing import parameterized
+import pytest
 
 _NUM_CORES = 4
 _WARNING = 'TensorFlow uses %d threads inside each operation'
@@ -122,6 +123,7 @@ class ThreadsTest(parameterized.TestCase):
     self.assertEqual(outputs['late_on_one_core'], '0 0')
     self.assertEqual(outputs['chosen'], '1 1')
 
+  @pytest.mark.thorough
   def test_more_threads_are_left_alone_with_one_warning(self):
     for name, threads_used, numbers in (
       ('late', _NUM_CORES, '0 0'),

@@ -10,6 +10,7 @@ from tests.launch import binary_runner
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 
 
 class DescribeTest(absltest.TestCase):
@@ -51,6 +52,7 @@ class DescribeTest(absltest.TestCase):
 
 class CompileTest(accelerator.TestCase, parameterized.TestCase):
   @parameterized.parameters('cpu', 'tpu')
+  @pytest.mark.thorough
   def test_operations_of_a_batch(self, platform):
     if platform == 'tpu' and not accelerator.is_installed(with_tpus=True):
       self.skipTest('make accelerator PLATFORM=tpu was not run')

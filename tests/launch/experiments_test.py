@@ -20,6 +20,7 @@ MINE = dataclasses.replace(clipped_fed_avg.METHOD, title='Mine')
 
 
 class ExperimentsTest(temporary_folders.TestCase):
+  @pytest.mark.thorough
   def test_a_context_that_was_set_stays(self):
     context = execution.create_context()
     default = tff.framework.get_context_stack().current

@@ -5,11 +5,13 @@
 from tests import processes
 
 from absl.testing import absltest
+import pytest
 
 _SETTINGS = 'from launch import process_settings\n'
 
 
 class ProcessSettingsTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_prints_nothing(self):
     result = processes.run_program(
       f'{_SETTINGS}'
@@ -22,6 +24,7 @@ class ProcessSettingsTest(absltest.TestCase):
     )
     self.assertEqual((result.stdout, result.stderr), ('', ''))
 
+  @pytest.mark.thorough
   def test_functions_end_quietly(self):
     """Even if what TensorFlow needs to remove them is there no more."""
     result = processes.run_program(

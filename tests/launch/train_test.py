@@ -106,6 +106,7 @@ class TrainTest(temporary_folders.TestCase):
       'launch.train', f'--workdir={self.workdir}', *arguments
     )
 
+  @pytest.mark.thorough
   def test_the_config_of_a_run_is_one_for_others(self):
     self._copy_finished()
     config = self.workdir / 'config.json'
@@ -189,6 +190,7 @@ class TrainTest(temporary_folders.TestCase):
     self.assertNotEmpty(list((self.workdir / 'plots').glob('*.png')))
     self.assertNotEmpty(list((self.workdir / 'tensorboard').iterdir()))
 
+  @pytest.mark.thorough
   def test_a_damaged_checkpoint_is_passed_over_and_said_so(self):
     self._copy_finished()
     path = self.workdir / 'checkpoints' / 'program_state_2.npz'

@@ -15,12 +15,14 @@ from absl.testing import absltest
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+import pytest
 from scipy import stats
 
 _SEED, _WEIGHTS_BYTES = training_runs.SEED, 1000
 
 
 class ProportionalParticipationTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_draws_by_sizes_without_replacement(self):
     sizes = {'a': 1, 'b': 2, 'c': 5}
     cohorts = participation.proportional_participation(
@@ -168,6 +170,7 @@ class RunTest(training_runs.TestCase):
       )
     self.assertGreater(len(cohorts), 2)
 
+  @pytest.mark.thorough
   def test_a_killed_run_goes_on_as_if_it_never_stopped(self):
     whole, choice = self._run(self.folder / 'whole')
     for killed_at in (0, 3, 4):

@@ -281,6 +281,7 @@ class RealDataTest(_GroupTestCase):
       ('url', 'domain', 'title', 'text', 'date'),
     ),
   )
+  @pytest.mark.thorough
   def test_counts_are_exact(self, format_name, sample, names):
     (path,) = local_data.find_sample(sample).glob('*.jsonl.gz')
     with gzip.open(path) as file:

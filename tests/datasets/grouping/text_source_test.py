@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pyarrow as pa
 from pyarrow import parquet
+import pytest
 
 _PAGE = {'url': 'http://www.a.org/1', 'text': 'Zoë went. ', 'timestamp': 't'}
 
@@ -158,6 +159,7 @@ class TextSourceTest(temporary_folders.TestCase):
     ),
     st.sampled_from(['host', 'registered_domain', 'key', 'text']),
   )
+  @pytest.mark.thorough
   def test_every_line_is_an_example_or_counted(self, lines, key):
     good = json.dumps(_PAGE | {'key': 'k'}).encode()
     lines = [good, *lines, good]

@@ -20,6 +20,7 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -40,6 +41,7 @@ def _generated_dataset(types, elements):
 class PackSequenceTest(parameterized.TestCase):
   @hypothesis.settings(max_examples=60, deadline=None)
   @hypothesis.given(packed_elements.ragged_elements())
+  @pytest.mark.thorough
   def test_lists_and_datasets_give_their_elements(self, drawn):
     types, elements = drawn
     element_type = tff.StructWithPythonType(types, tuple)

@@ -17,6 +17,7 @@ from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -77,6 +78,7 @@ class StageProgramsTest(accelerator.TestCase):
       compiled.assert_called_once()
 
   @absltest.skipUnless(accelerator.COMPARES_BOUNDS, 'TensorFlow 2.14')
+  @pytest.mark.thorough
   def test_chunks_of_bytes_hold_the_clients_side_by_side(self):
     self.programs = stage_programs.StagePrograms(self.stage, width=2)
     run = mock.patch.object(
@@ -103,6 +105,7 @@ class StageProgramsTest(accelerator.TestCase):
     numbers = [len(call.args[0]) for call in fetched.call_args_list]
     self.assertEqual((numbers[-1], sum(numbers)), (2, 2))
 
+  @pytest.mark.thorough
   def test_too_large_for_the_device(self):
     self.device.num_bytes = 10
     with self.assertRaisesRegex(

@@ -280,6 +280,7 @@ class TrainingTest(LoopTestCase):
     self.assertEqual(found[0], found[1])
     self.assertIn('Client 4 of 4', found[0][1])
 
+  @pytest.mark.thorough
   def test_rounds_repeat_bit_for_bit_in_any_context(self):
     # Later rounds of a resumed run begin with another cohort.
     optimizer = client_work.compile_loops(_OPTIMIZERS['momentum']())

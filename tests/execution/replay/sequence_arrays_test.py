@@ -16,6 +16,7 @@ from absl.testing import absltest
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -68,6 +69,7 @@ class ClientSequenceTest(absltest.TestCase):
     ),
     use_xla=st.booleans(),
   )
+  @pytest.mark.thorough
   def test_gives_the_elements_of_each_client(self, sizes, use_xla):
     clients, packed = _cohort(sizes)
     form, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=use_xla)

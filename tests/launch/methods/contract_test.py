@@ -196,11 +196,7 @@ class _Effects:
     )
     return dict(
       cohorts=cohorts,
-      criteria=[
-        vars(vars(hook)['_criterion_fn'])['_constant']
-        for hook in experiment.build_hooks()
-        if isinstance(hook, simulation.Criterion)
-      ],
+      criteria=self._criteria(),
       clock=clock and [clock(r, c) for r, c in cohorts.items()],
       epsilon='privacy' in experiment.config.blocks
       and privacy.create_epsilon(experiment.config, experiment.task)(2),
@@ -208,6 +204,15 @@ class _Effects:
       best=experiment.config.restores_best,
       path=path and experiment.config.algorithm.regularization_path,
     )
+
+  def _criteria(self) -> list[float]:
+    if not self._experiment.cohorts.accuracy_stages:
+      return []  # Hooks need the bytes of a round, which take long to count.
+    return [
+      vars(vars(hook)['_criterion_fn'])['_constant']
+      for hook in self._experiment.build_hooks()
+      if isinstance(hook, simulation.Criterion)
+    ]
 
   def _rounds(self) -> range:
     # Without rows of training, accuracy has not decided on later cohorts.

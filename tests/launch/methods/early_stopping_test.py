@@ -78,6 +78,7 @@ def _make_config(**changes):
 
 
 class RunTest(small_configs.TestCase):
+  @pytest.mark.thorough
   def test_a_run(self):
     config, workdir = _make_config(), self.folder / 'runs' / 'w'
     summary = small_configs.train(config, workdir)

@@ -107,6 +107,7 @@ class RunTest(small_configs.TestCase):
       run_files.read_rows(self.workdir), run_files.read_rows(self.begun)
     )
 
+  @pytest.mark.thorough
   def test_a_file_of_the_same_weights_is_the_same_run(self):
     with trained_run.open_run(self.other) as (experiment, folder):
       result = trained_run.load_result(experiment, folder)

@@ -21,6 +21,7 @@ from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 
 
 def _draw_nothing(frames, metric):
@@ -242,6 +243,7 @@ class DrawTest(parameterized.TestCase):
         drawn_figures.check_fits(self, figure)
 
   @parameterized.parameters(('column', 3), ('page', 1))
+  @pytest.mark.thorough
   def test_figures_of_a_paper_fit(self, width, others):
     algorithms = ['fed_avg', 'fed_fish']
     algorithms += [f'a_rather_long_method_{i}' for i in range(others)]

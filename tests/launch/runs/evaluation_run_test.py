@@ -196,6 +196,7 @@ class EvaluationRunTest(small_configs.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'no checkpoint yet'):
       evaluation_run.evaluate(self.workdir)
 
+  @pytest.mark.thorough
   def test_a_damaged_checkpoint_is_named(self):
     for path in (self.workdir / 'checkpoints').iterdir():
       path.write_bytes(b'torn')
@@ -224,6 +225,7 @@ class BarrierTest(small_configs.TestCase):
       mock.patch.object(catalogue, 'plot_workdir', autospec=True)
     )
 
+  @pytest.mark.thorough
   def test_client_states(self):
     workdir = self._check(f'{_CLIENTS_KEEP_STATES},client_schedule=cosine')
     (workdir / 'client_states.sqlite').unlink()

@@ -14,6 +14,7 @@ from tests import tolerance
 from tests.evaluation import softmax_regression
 
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -49,6 +50,7 @@ class ExportTest(temporary_folders.TestCase):
       )
     self.assertEqual([p.name for p in self.folder.iterdir()], ['saved_model'])
 
+  @pytest.mark.thorough
   def test_another_process_reads_it_with_tensorflow_alone(self):
     folder = self.folder / 'saved_model'
     export.write_saved_model(_MODEL, _WEIGHTS, folder)

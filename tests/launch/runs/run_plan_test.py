@@ -16,6 +16,7 @@ from tests.launch import small_configs
 from absl.testing import parameterized
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn import datasets as sklearn_datasets
 
 
@@ -66,6 +67,7 @@ class RunPlanTest(small_configs.TestCase):
     ('fed_avg,fine_tuning=ft_lp,start=fed3r', 5, 3),
     ('fed_avg,participation=power_of_choice', 2, 0),
   )
+  @pytest.mark.thorough
   def test_the_bytes_are_those_of_the_run(self, variant, rounds, first):
     config = small_configs.make_config(variant, rounds=rounds)
     plan = self._plan(config)

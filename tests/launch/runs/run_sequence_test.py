@@ -77,6 +77,7 @@ class _Test(temporary_folders.TestCase):
 
 
 class RunSequenceTest(_Test):
+  @pytest.mark.thorough
   def test_a_closed_form_has_no_rates_to_share(self):
     sequence = run_sequence.RunSequence()
     sequence.train(
@@ -91,6 +92,7 @@ class RunSequenceTest(_Test):
     self.assert_same_alone(other, self.folder / 'other')
 
   @parameterized.parameters(('fed3r', (8,)), ('fed3r_rf', ()))
+  @pytest.mark.thorough
   def test_closed_forms_of_other_features_share_nothing(self, variant, units):
     sequence = run_sequence.RunSequence()
     for seed in (0, 1):

@@ -316,6 +316,7 @@ def _expected(method):
 
 
 class OwnClientsTest(parameterized.TestCase):
+  @pytest.mark.thorough
   def test_a_finished_run_scores_each_client(self):
     self._check('fed_per')
 

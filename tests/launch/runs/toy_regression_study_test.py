@@ -39,6 +39,7 @@ def _mse(weights, x, y):
 
 
 class ToyStudyTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_one_round_equals_numpy(self):
     task = toy_regression.create_task(seed=_SEED, overlap='none')
     start = [

@@ -176,6 +176,7 @@ class TrainTest(small_configs.TestCase):
         simulation.load_result(experiment.process, manager),
       )
 
+  @pytest.mark.thorough
   def test_the_next_clients_have_the_highest_losses(self):
     _, experiment, end = self._check_choices('power_of_choice', candidates=6)
     w, b = experiment.process.get_model_weights(end.state).trainable
@@ -199,6 +200,7 @@ class TrainTest(small_configs.TestCase):
       came = len(experiment.participation(row['round']))
       self.assertEqual(row['simulated/lost_clients'], 6 - came)
 
+  @pytest.mark.thorough
   def test_stages_by_statistical_accuracy(self):
     """They end when and only when it is reached, in a killed run too."""
     rounds, constant = 12, 50.0
@@ -239,6 +241,7 @@ class TrainTest(small_configs.TestCase):
     self.assertEqual(sizes[-1], 8)
     self.assertIn(False, reached)
 
+  @pytest.mark.thorough
   def test_privacy(self):
     # Every third cohort has nobody.
     self._check_privacy('gaussian', 'poisson', 1, repeats=False)

@@ -10,6 +10,7 @@ from tests.launch import binary_runner
 from absl.testing import parameterized
 import numpy as np
 import pandas as pd
+import pytest
 
 _SEEDS = 8
 
@@ -81,6 +82,7 @@ class GainSurfaceTest(temporary_folders.TestCase):
       highest = max(highest, min(1.0, factor * p[cell]))
       self.assertAlmostEqual(cells.loc[cell, 'p'], highest)
 
+  @pytest.mark.thorough
   def test_writes_figure_and_table(self):
     _runs().to_csv(self.folder / 'runs.csv')
     outcome = binary_runner.run_here(

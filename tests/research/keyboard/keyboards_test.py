@@ -21,6 +21,7 @@ import pytest
 
 
 class SuggesterTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_suggests_the_next_word_of_the_last_sentence(self):
     suggest = keyboards.build_suggester(trained_keyboards.train())
     self.assertEqual(suggest('Roses ')[0], 'are')

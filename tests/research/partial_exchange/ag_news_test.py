@@ -11,6 +11,7 @@ from tests import temporary_folders
 from tests.launch import binary_runner
 
 from absl.testing import parameterized
+import pytest
 
 
 class AgNewsSweepsTest(parameterized.TestCase):
@@ -51,6 +52,7 @@ class PretrainRobertaTest(temporary_folders.TestCase):
       'research.partial_exchange.pretrain_roberta', *arguments
     )
 
+  @pytest.mark.thorough
   def test_flags_reach_the_checkpoint(self):
     lines = [f'line {i} of a text that says nothing at all' for i in range(64)]
     grouped_clients.write_folder(

@@ -94,6 +94,7 @@ class RobertaPretrainingTest(temporary_folders.TestCase):
     self.assertAlmostEqual(masked / total, 0.8, delta=0.03)
     self.assertAlmostEqual(kept / total, 0.1, delta=0.03)
 
+  @pytest.mark.thorough
   def test_too_few_lines_and_a_diverging_rate_are_refused(self):
     with self.assertRaisesRegex(errors.InputError, 'finite, got (nan|inf)'):
       self._pretrain('checkpoint', epochs=20, learning_rate=1e30)
