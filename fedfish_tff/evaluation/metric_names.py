@@ -12,9 +12,10 @@ import re
 GRADIENT = 'train/gradient_norm_squared'
 ALLOWED_GRADIENT = f'{GRADIENT}_allowed'
 # The suffixes of a metric before personalisation, and of its standard deviation
-# over clients.
+# and mean over clients.
 _BEFORE = '_before'
 _STD = '_client_std'
+_CLIENT_MEAN = '_client_mean'
 _JAIN = '_jain_index'
 # The ends of the groups of columns of a model.
 _PERSONALIZED = 'personalized'
@@ -103,7 +104,7 @@ def is_of_server(metric: str) -> bool:
 
 def without_suffix(metric: str) -> str:
   """Returns a column's name without suffixes, such as those of statistics."""
-  for suffix in (*SUFFIXES, _STD, _JAIN, _BY_EXAMPLES):
+  for suffix in (*SUFFIXES, _STD, _CLIENT_MEAN, _JAIN, _BY_EXAMPLES):
     metric = metric.removesuffix(suffix)
   return metric
 

@@ -90,8 +90,9 @@ def flip_signs(differences: Sequence[float]) -> float:
       'differences must be one finite number or more, got '
       f'{values.tolist() or "none"}.'
     )
-  if len(values) == 1:
-    # Both flips are as large, which SciPy refuses.
+  if len(values) == 1 or _is_zero(values.mean(), values):
+    # All flips are as large. SciPy refuses one, and counts those as smaller that
+    # differ from a mean of 0 by rounding.
     return 1.0
   many = len(values) > _MOST_FLIPPED
   return float(
@@ -103,6 +104,11 @@ def flip_signs(differences: Sequence[float]) -> float:
       random_state=np.random.default_rng(0),
     ).pvalue
   )
+
+
+def _is_zero(mean: float, values: np.ndarray) -> bool:
+  """Returns whether a mean of values is 0 but for rounding."""
+  return abs(mean) <= 1e-12 * np.abs(values).max()
 
 
 def fewest_pairs(num_comparisons: int) -> int:
@@ -195,6 +201,7 @@ def _compare(
     groups = [gains if higher_is_better else 0.0 - gains for gains in groups]
     differences = np.concatenate(groups)
     mean = float(np.mean([group.mean() for group in groups]))
+    mean = 0.0 if _is_zero(mean, differences) else mean
     count = len(gains) if unit == 'pair' else len(groups)
     if count < fewest_pairs(1):
       note = f'{count} {unit}{"s" * (count > 1)}: no interval'

@@ -64,12 +64,12 @@ def _varies(runs: pd.DataFrame, field: str) -> bool:
 
 def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   """Returns a figure for each setting without its variant, by file name."""
-  title = f'Scores by learning rates ({runs["task"].iloc[0]})'
   figures = {}
   labels = _describe(runs, run_labels.RATES)
   names = style.slugs(f'learning_rates {label}' for label in labels)
   for label, of in runs.groupby(labels, sort=False):
     table = sweep_results.tabulate(of)
+    title = f'Scores by learning rates ({of["task"].iloc[0]})'
     rates = [table['config'].str[rate] for rate in run_labels.RATES]
     figures[names[f'learning_rates {label}']] = plot_heat_map(
       table.set_index(['method', *rates])['validation'],

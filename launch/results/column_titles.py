@@ -34,6 +34,7 @@ _DATA = {
 _BEFORE = '_before'
 _STATISTICS = {
   '_by_examples': ' by examples',
+  '_client_mean': ', mean over clients',
   '_client_std': ', deviation over clients',
   '_high_tenth': ', 90th percentile',
   '_jain_index': ", Jain's index",

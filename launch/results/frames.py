@@ -180,8 +180,12 @@ def label(frames: Frames) -> Frames:
     for group, name in zip(firsts['group'], own)
   }
   if len(set(labels.values())) < len(labels):
+    told = sorted(labels.values())
     raise errors.InputError(
-      f'--names must keep methods apart, got {sorted(labels.values())}.'
+      f'--names must keep methods apart, got {told}.'
+      if frames.names
+      else f'Runs of different configs must have different labels, got {told}; '
+      'compare those of one label apart.'
     )
   return frames.of(runs.assign(label=runs['group'].map(labels)))
 

@@ -179,7 +179,7 @@ def tell_differences(groups: Groups) -> list[str]:
   """Returns sentences that name the pairs that differ beyond their methods."""
   pairs = pair_methods(groups)
   found = {
-    'Not compared': pairs.left_out,
+    'Without a test of their difference': pairs.left_out,
     'Compared, though not only the methods differ': pairs.different,
   }
   told = {
@@ -228,27 +228,25 @@ class Standout(NamedTuple):
   Attributes:
     best: The key with the best mean; None unless all comparisons with others
       are significant.
-    num_others: The number of comparisons.
-    num_seeds: The smallest number of common seeds of a comparison.
+    seeds: The numbers of common seeds of the comparisons.
     unpaired: The keys that cannot be compared, for lack of a value or of common
       seeds.
   """
 
   best: Hashable | None
-  num_others: int
-  num_seeds: int
+  seeds: list[int]
   unpaired: list[Hashable]
 
   @property
   def has_too_few(self) -> bool:
     """True if no number of wins makes all comparisons significant."""
-    needed = paired_comparison.fewest_pairs(self.num_others)
-    return self.num_others > 0 and self.num_seeds < needed
+    least = paired_comparison.adjust_holm([2 / 2**n for n in self.seeds])
+    return bool((least >= paired_comparison.ALPHA).any())
 
 
 BOLD = (
-  'Bold is the best mean of a column, of methods without a diverged seed, if '
-  'p_holm of its difference from each other method is below 0.05; '
+  'Bold is the best mean of a column, of methods without a diverged value in it, '
+  'if p_holm of its difference from each other method is below 0.05; '
   'docs/comparisons.md tells the test.'
 )
 
@@ -275,7 +273,7 @@ def stand_out(
   }
   found = ranking.select_best(means, higher_is_better=higher_is_better)
   if found is None:
-    return Standout(None, 0, 0, unpaired)
+    return Standout(None, [], unpaired)
   others = [key for key in finite if key != found.best]
   results = {
     key: compare(finite[found.best], finite[key], **direction) for key in others
@@ -293,8 +291,7 @@ def stand_out(
   )
   return Standout(
     found.best if is_best else None,
-    len(compared),
-    min((of.n for of in compared), default=0),
+    [of.n for of in compared],
     unpaired,
   )
 

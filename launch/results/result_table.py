@@ -359,11 +359,29 @@ def _common_bytes(frames: frames_lib.Frames) -> float:
   converged = _converged(frames)
   totals = _sent(frames)
   totals = totals[totals.index.isin(converged)]
-  if len(totals) < max(1, len(converged)):
-    return math.nan
-  if np.allclose(totals, totals.min()):
+  if len(totals) < max(1, len(converged)) or _sent_alike(frames):
     return math.nan
   return totals.min()
+
+
+def _sent_alike(frames: frames_lib.Frames) -> bool:
+  """Returns whether all runs that have not diverged sent the same bytes."""
+  converged = _converged(frames)
+  totals = _sent(frames)
+  totals = totals[totals.index.isin(converged)]
+  return len(totals) == len(converged) > 0 and np.allclose(totals, totals.min())
+
+
+def _rounds_differ(frames: frames_lib.Frames, column: str) -> bool:
+  """Returns whether means over rounds with a column are of different rounds.
+
+  Runs that have diverged have no such mean.
+  """
+  values = frames.rounds.reindex(columns=[column])[column].dropna()
+  values = values[_is_trained(values)]
+  values = values[values.index.isin(_converged(frames), 'run')]
+  rounds = values.index.to_frame(index=False).groupby('run')['round']
+  return rounds.agg(tuple).nunique() > 1
 
 
 def _sent(frames: frames_lib.Frames) -> pd.Series:
@@ -413,7 +431,11 @@ def make_table(
   for column, which in keys:
     found = [of for of in there if of[0] == column and of[1].startswith(which)]
     shown += found
-    without += [_head(column, which)] * (not found)
+    if not found:
+      head = _head(column, which)
+      # Then it is the last one.
+      alike = which == EQUAL_BYTES and _sent_alike(frames.finished())
+      without.append(head + ' (all runs have sent as much)' * alike)
   if without:
     notes = [*notes, f'Not shown, without a value: {"; ".join(without)}.']
   notes = [
@@ -430,19 +452,39 @@ def make_table(
       for note in _tell_untrained(frames, column, which, metric, names)
     ),
   ]
+  rows = runs.assign(
+    task=run_labels.label_tasks(runs),
+    family=[method_comparison.task_key(run) for _, run in runs.iterrows()],
+  )
+  by_family = {
+    family: frames.of(of) for family, of in rows.groupby('family', sort=False)
+  }
+  scores = [key for key in shown if _is_score(key[0])]
+  uneven = [
+    key
+    for key in scores
+    if key[1] == method_comparison.ALL_ROUNDS
+    and any(_rounds_differ(of.finished(), key[0]) for of in by_family.values())
+  ]
+  if uneven:
+    heads = '; '.join(_head(*key) for key in uneven)
+    notes = [
+      *notes,
+      f'Nothing is bold in {heads}: runs were evaluated in different rounds.',
+    ]
   table = seed_table.make_table(
     told,
     {key: _head(*key) + _tell_last(frames, *key) for key in shown},
     values,
     {
-      key: method_comparison.direction([frames], key[0])
-      for key in shown
-      if _is_score(key[0])
+      key: {
+        family: method_comparison.direction([of], key[0])
+        for family, of in by_family.items()
+      }
+      for key in scores
+      if key not in uneven
     },
-    runs.assign(
-      task=run_labels.label_tasks(runs),
-      family=[method_comparison.task_key(run) for _, run in runs.iterrows()],
-    ),
+    rows,
   )
   of_rows = runs[runs['group'].isin(told.index)]
   columns = [column for column, _ in shown]
@@ -522,7 +564,7 @@ def _format_cost(number: float) -> str:
 def _is_score(column: str) -> bool:
   """Returns whether a method can be the best in a column."""
   if column.startswith('train/'):
-    return metric_names.is_known(column)
+    return metric_names.is_known(column) and not metric_names.is_count(column)
   return (
     column.startswith((*_KINDS, 'eval/'))
     and not metric_names.is_count(column)
@@ -570,6 +612,9 @@ def to_csv(
   is_last = table['rounds'] == method_comparison.LAST_ROUND
   is_of_model = is_last & table['metric'].isin(of_model)
   table['rounds'] = table['rounds'].mask(is_of_model, method_comparison.MODEL)
+  # Such as the field rounds, if it varies.
+  taken = told.columns.intersection(table.columns)
+  told = told.rename(columns={name: f'config.{name}' for name in taken})
   return text_table.frame_to_csv(told.join(table))
 
 

@@ -140,7 +140,9 @@ def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
   if len({number for rounds in ends.values() for number in rounds}) < 2:
     return ''
   told = '; up to '.join(_list(*group) for group in labels.items())
-  return f'Runs of different lengths, whose ends do not compare, up to {told}'
+  return (
+    f'Runs of different lengths, whose rounds do not correspond, up to {told}'
+  )
 
 
 def tell_diverged(runs: pd.DataFrame, column: str) -> str:

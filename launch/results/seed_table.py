@@ -17,6 +17,8 @@ import pandas as pd
 
 # The share of a number below which a deviation is rounding.
 _ROUNDING = 1e-6
+# The number from which on the digits before the point say little.
+_LARGE = 1e15
 # The column of a result and the rounds that it is of.
 Key = tuple[str, str]
 
@@ -45,7 +47,7 @@ def make_table(
   told: pd.DataFrame,
   titles: Mapping[Key, str],
   values: pd.Series,
-  directions: Mapping[Key, Mapping[str, Any]],
+  directions: Mapping[Key, Mapping[str, Mapping[str, Any]]],
   runs: pd.DataFrame,
 ) -> text_table.Table:
   """Returns a table of means and deviations, with the number of seeds in a note.
@@ -59,8 +61,8 @@ def make_table(
     titles: The heads of the columns of values.
     values: The values by row, column, rounds and seed; infinite ones have
       diverged.
-    directions: The arguments of `method_comparison.stand_out`, for columns of
-      scores. Costs, which have none, are never bold.
+    directions: The arguments of `method_comparison.stand_out` by family, for
+      columns of scores. Costs, which have none, are never bold.
     runs: The runs, with their row as `group`, their `task`, as `family` what
       runs share that compare, and `global_model`.
   """
@@ -69,9 +71,16 @@ def make_table(
   counts = cells['seeds'][cells['seeds'] > 0].value_counts()
   usual = max(counts.index, key=lambda n: (counts[n], n), default=0)
   by_row = dict(iter(runs.groupby('group')))
+  ends = runs.set_index(['group', 'seed']).reindex(columns=['diverged_round'])
+  lost = values.index[np.isinf(values)]
+  rounds: dict[tuple, list[float]] = {}
+  for *cell, seed in lost:
+    rounds.setdefault(tuple(cell), []).append(
+      ends['diverged_round'].get((cell[0], seed), math.nan)
+    )
   texts = {
     of.Index: _format(
-      of, usual, by_row[of.Index[0]], of.Index[1:] in directions
+      of, usual, rounds.get(of.Index, []), of.Index[1:] in directions
     )
     for of in cells.itertuples()
   }
@@ -106,15 +115,15 @@ def _find_bold(
   told: pd.DataFrame,
   titles: Mapping[Key, str],
   values: pd.Series,
-  directions: Mapping[Key, Mapping[str, Any]],
+  directions: Mapping[Key, Mapping[str, Mapping[str, Any]]],
   runs: pd.DataFrame,
 ) -> tuple[list[tuple[int, int]], list[str]]:
   """Returns the cells that stand out, and sentences on bold."""
   names = name_rows(told)
   firsts = runs.drop_duplicates('group').set_index('group').loc[told.index]
   families = [
-    (of['task'].iloc[0], list(of.index))
-    for _, of in firsts.groupby('family', sort=False)
+    (family, of['task'].iloc[0], list(of.index))
+    for family, of in firsts.groupby('family', sort=False)
     if len(of) > 1
   ]
   several = firsts['family'].nunique() > 1
@@ -126,7 +135,7 @@ def _find_bold(
   empty = values[:0].droplevel([0, 1, 2])
   bold, few, apart, could, num_columns = [], {}, [], False, 0
   for column, (of, head) in enumerate(titles.items(), len(told.columns)):
-    for task, every in families if of in directions else ():
+    for family, task, every in families if of in directions else ():
       rows = [
         i for i in every if method_comparison.is_result(firsts.loc[i], of[0])
       ]
@@ -138,17 +147,17 @@ def _find_bold(
       if all(values.empty for values in by_seed.values()):
         continue
       num_columns += 1
-      found = method_comparison.stand_out(by_seed, **directions[of])
+      found = method_comparison.stand_out(by_seed, **directions[of][family])
       if found.best is not None:
         bold.append((1 + told.index.get_loc(found.best), column))
       if found.unpaired:
         apart.append(f'{where} ({", ".join(names[i] for i in found.unpaired)})')
       elif found.has_too_few:
-        few.setdefault((found.num_others, found.num_seeds), []).append(where)
+        few.setdefault((len(found.seeds), min(found.seeds)), []).append(where)
       else:
-        could |= found.num_others > 0
+        could |= bool(found.seeds)
   notes = [method_comparison.BOLD] * could
-  notes += ['No difference is that clear here.'] * (could and not bold)
+  notes += ['Here, no method is.'] * (could and not bold)
   for (others, seeds), heads in few.items():
     where = '' if len(heads) == num_columns else f' in {"; ".join(heads)}'
     needed = paired_comparison.fewest_pairs(others)
@@ -164,16 +173,26 @@ def _find_bold(
   return bold, notes
 
 
-def _format(cell: Any, usual: int, runs: pd.DataFrame, is_score: bool) -> str:
-  """Returns '0.50 ± 0.10 (3 seeds), diverged in round 3 (1 of 4)', or ''."""
+def _format(
+  cell: Any, usual: int, diverged: Sequence[float], is_score: bool
+) -> str:
+  """Returns '0.50 ± 0.10 (3 seeds), diverged in round 3 (1 of 4)', or ''.
+
+  Args:
+    cell: The row of `over_seeds`.
+    usual: The number of seeds that is not told.
+    diverged: The rounds in which the seeds without a finite value diverged,
+      missing where that is not known.
+    is_score: Whether the number is a score.
+  """
   parts = []
   if cell.seeds:
     text = format_number(cell.mean, cell.deviation, is_score=is_score)
     seeds = f' ({text_table.count(cell.seeds, "seed")})'
     parts.append(text + seeds * (cell.seeds != usual))
   if cell.diverged:
-    rounds = runs.reindex(columns=['diverged_round'])['diverged_round'].dropna()
-    when = f' in round {errors.span(rounds)}' if len(rounds) else ''
+    rounds = [number for number in diverged if pd.notna(number)]
+    when = f' in round {errors.span(rounds)}' if rounds else ''
     whole = cell.seeds + cell.diverged
     parts.append(f'diverged{when} ({cell.diverged} of {whole})')
   return ', '.join(parts)
@@ -194,6 +213,9 @@ def format_number(
   Returns:
     `'0.953 ± 0.043'`, `'0.3180'`, or, for a cost, `'0.318'` and `'1250'`.
   """
+  if abs(mean) >= _LARGE:
+    told = f' ± {deviation:.2g}' * (deviation > _ROUNDING * abs(mean))
+    return f'{mean:.4g}{told}'
   if deviation > _ROUNDING * abs(mean):
     # Rounded first: 0.0996 is 0.10.
     places = 1 - math.floor(math.log10(float(f'{deviation:.1e}')))

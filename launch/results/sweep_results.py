@@ -259,9 +259,11 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   notes += runs['notes'].iloc[0]
   told = {'Method': shown['method']}
   for field, head in zip(fields, run_labels.shorten_fields(fields)):
-    told[head[:1].upper() + head[1:]] = [
-      format_value(varied.get(field, '')) for varied in shown['varied']
-    ]
+    head = head[:1].upper() + head[1:]
+    # Such as an option of a task with the name method.
+    told[field if head in told else head] = _format_values(
+      [varied.get(field, '') for varied in shown['varied']]
+    )
   return pd.DataFrame(told).rename_axis('group'), notes
 
 
@@ -384,6 +386,14 @@ def _best_rows(table: pd.DataFrame) -> list[int]:
 def format_value(value: Any) -> str:
   """Returns the value of a field as text, a number with its shortest digits."""
   return f'{value:g}' if isinstance(value, float) else str(value)
+
+
+def _format_values(values: Sequence[Any]) -> list[str]:
+  """Returns values of one field as texts, different ones for different values."""
+  texts = list(map(format_value, values))
+  if len(set(texts)) < len(set(map(repr, values))):
+    return list(map(str, values))
+  return texts
 
 
 def _names(mappings: Iterable[Mapping[str, Any]]) -> list[str]:

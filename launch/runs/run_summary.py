@@ -145,7 +145,7 @@ def _score_client_models(
 
   Returns:
     For each metric, `clients/<metric>`, the mean over the clients, each counted
-    once, and `clients/<metric>_std`, the standard deviation over them; and
+    once, and `clients/<metric>_client_std`, the standard deviation over them; and
     `clients/scored_clients`, their number, if not all training clients have
     come. Empty if no client has come.
   """
@@ -176,7 +176,9 @@ def _score_client_models(
   for name in evaluation.score_names(scores):
     values, sizes = evaluation.metric_values(scores, name)
     columns[f'clients/{name}'] = evaluation.weighted_mean(values, sizes)
-    columns[f'clients/{name}_std'] = evaluation.standard_deviation(values)
+    columns[f'clients/{name}_client_std'] = evaluation.standard_deviation(
+      values
+    )
   if len(client_ids) < len(task.train.client_ids):
     columns['clients/scored_clients'] = len(client_ids)
   return columns

@@ -129,7 +129,7 @@ def _class_scores(runs: pd.DataFrame, prefix: str) -> pd.DataFrame:
       line=column.removeprefix(prefix + _F1).replace('_', ' '),
     )
     for column in runs
-    if column.startswith(prefix + _F1) and not column.endswith('_std')
+    if column.startswith(prefix + _F1) and not column.endswith('_client_std')
   ]
   return pd.concat(parts) if parts else pd.DataFrame()
 

@@ -222,6 +222,17 @@ class SignFlipsTest(parameterized.TestCase):
   def test_flips_of_one_difference_are_as_large(self):
     self.assertEqual(paired_comparison.flip_signs([0.1]), 1.0)
 
+  def test_a_mean_of_0_but_for_rounding_is_0(self):
+    gains = [0.5, -0.5, 0.25, -0.25, 0.3, -0.1, -0.2]
+    self.assertNotEqual(np.mean(gains), 0)
+    self.assertEqual(paired_comparison.flip_signs(gains), 1.0)
+    result = paired_comparison.compare_paired(
+      dict(enumerate(gains)),
+      dict.fromkeys(range(7), 0.0),
+      higher_is_better=True,
+    )
+    self.assertEqual((result.mean, result.p), (0.0, 1.0))
+
   @parameterized.parameters(
     ([], 'none'), ([np.nan, 1.0], r'\[nan, 1.0\]'), ([np.inf], r'\[inf\]')
   )

@@ -115,6 +115,10 @@ class MetricNamesTest(parameterized.TestCase):
   def test_direction_of_a_column(self, metric, expected):
     self.assertEqual(metric_names.higher_is_better(metric), expected)
 
+  def test_a_mean_over_clients_is_of_its_metric(self):
+    column = 'test/global/brier_client_mean'
+    self.assertEqual(metric_names.without_suffix(column), 'test/global/brier')
+
   @parameterized.parameters(
     ('eval/global/accuracy', True),
     ('test/global/accuracy_worst_tenth', True),

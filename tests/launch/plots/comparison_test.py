@@ -126,7 +126,10 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
     )
     self.assertEqual(second, 'Diverged in round 4: FedFish, batch size 8.')
     table = (self._output / 'methods.md').read_text(encoding='utf-8')
-    self.assertIn('\nA note.\nNot compared: FedFish, batch size 8 with', table)
+    self.assertIn(
+      '\nA note.\nWithout a test of their difference: FedFish, batch size 8 with',
+      table,
+    )
     self.assertRegex(table, r'\| Method +\| +Training loss \|\n')
     with open(self._output / 'methods.csv', encoding='utf-8') as file:
       metrics = {row['metric'] for row in csv.DictReader(file)}

@@ -76,7 +76,7 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertIn('1 to 3 seeds (1: FedAvg): lines', note)
     self.assertIn('5 of 24 training clients per round.', note)
     self.assertIn(
-      'different lengths, whose ends do not compare, up to round 4: FedAvg; '
+      'different lengths, whose rounds do not correspond, up to round 4: FedAvg; '
       'up to round 6: FedFish.',
       note,
     )

@@ -14,6 +14,7 @@ from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 
 _METRIC = 'eval/global/accuracy'
 _LAST, _ALL = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
@@ -388,6 +389,62 @@ class MethodTableTest(parameterized.TestCase):
       run.config['task'] = {**run.config['task'], 'alpha': 10.0}
     self.assertEmpty(_make(runs, columns).bold)
 
+  def test_each_task_has_its_own_direction_and_scale(self):
+    def run(label, seed, value, **fields):
+      run = fake_runs.make_run(seed=seed)
+      run.config['task'] = {**run.config['task'], 'name': label[0]}
+      return dataclasses.replace(
+        run,
+        columns={
+          **run.columns,
+          'eval/global/error': run.columns['round'] * 0 + value,
+        },
+        values={'test/global/error': value},
+        metric='error',
+        **fields,
+      )
+
+    runs = {
+      label: [
+        run(label, seed, unit * (best + seed), higher_is_better=higher)
+        for seed in range(6)
+      ]
+      for label, unit, best, higher in (
+        ('one A', 1e6, 2, True),
+        ('one B', 1e6, 1, True),
+        ('two A', 1e-6, 2, False),
+        ('two B', 1e-6, 1, False),
+      )
+    }
+    self.assertEqual(_make(runs, ['test/global/error']).bold, [(1, 1), (4, 1)])
+
+  def test_means_of_different_rounds_and_counts_are_not_bold(self):
+    def runs(middle, skips):
+      for seed in range(6):
+        run = _run(seed, [0, _NAN if skips else middle, 0.6])
+        tokens = np.full(3, 100 * middle)
+        yield dataclasses.replace(
+          run,
+          columns={**run.columns, 'train/num_tokens': tokens},
+          empty={**run.empty, _METRIC: np.array([False, skips, False])},
+        )
+
+    columns = [f'{_METRIC}:mean', 'train/num_tokens']
+    for skips in (False, True):
+      groups = {'A': [*runs(0.5, False)], 'B': [*runs(0.1, skips)]}
+      table = _make(groups, columns)
+      self.assertEqual(table.bold, [] if skips else [(1, 1)])
+      told = 'evaluated in different rounds' in ' '.join(table.notes)
+      self.assertEqual(told, skips)
+
+  def test_a_field_with_the_name_of_a_column_for_programs(self):
+    named = fake_runs.named({'A': [fake_runs.make_run()]})
+    told = pd.DataFrame({'method': ['A'], 'rounds': [3]}, named.runs['group'])
+    (row, *_) = csv.DictReader(
+      io.StringIO(result_table.to_csv(named, told=told).decode())
+    )
+    self.assertEqual((row['config.rounds'], row['rounds']), ('3', _LAST))
+
   def test_unfinished_runs_are_counted(self):
     runs = [fake_runs.make_run(seed=seed) for seed in (0, 1, 2)]
     values = {'test/global/accuracy': 0.5}
@@ -418,6 +475,7 @@ class MethodTableTest(parameterized.TestCase):
     self.assertLen(table.rows[0], 2)
     self.assertStartsWith(table.notes[0], 'Not shown, without a value')
     self.assertIn(result_table.EQUAL_BYTES, table.notes[0])
+    self.assertEndsWith(table.notes[0], '(all runs have sent as much).')
 
   def test_what_was_sent_by_a_rare_evaluation_is_told(self):
     def run(name, seed, rounds, megabytes):

@@ -94,7 +94,7 @@ class RunNotesTest(parameterized.TestCase):
     self.assertEqual(
       run_notes.describe_finished(found, 'a mean'),
       '2 seeds: a mean. 5 of 24 training clients per round. Runs of different '
-      'lengths, whose ends do not compare, up to round 20 to 50: fed_avg; '
+      'lengths, whose rounds do not correspond, up to round 20 to 50: fed_avg; '
       'up to round 10: fed_fish.',
     )
 

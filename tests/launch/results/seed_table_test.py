@@ -32,7 +32,7 @@ def _make(rows, waiting=(), runs=None, **direction):
     pd.DataFrame({'Method': list(rows)}, index=list(rows)),
     {_KEY: 'A'},
     values,
-    {_KEY: direction} if direction else {},
+    {_KEY: dict.fromkeys(runs['task'], direction)} if direction else {},
     runs.assign(family=runs['task'], global_model=True),
   )
 
@@ -84,9 +84,15 @@ class SeedTableTest(parameterized.TestCase):
       [('x', s, True, 'a', at) for s, at in enumerate((None, 3, 3))],
       columns=['group', 'seed', 'is_finished', 'task', 'diverged_round'],
     )
-    rows = {'x': [0.5, math.inf, math.inf]}
-    ((_, cell),) = _make(rows, runs=runs, higher_is_better=True).rows[1:]
-    self.assertEqual(cell, '0.5000, diverged in round 3 (2 of 3)')
+    for values, expected in (
+      ([0.5, math.inf, math.inf], '0.5000, diverged in round 3 (2 of 3)'),
+      # Others have a value of before that.
+      ([0.5, 0.5, math.inf], '0.5000, diverged in round 4 (1 of 3)'),
+    ):
+      runs.loc[2, 'diverged_round'] = 3 if np.isinf(values[1]) else 4
+      table = _make({'x': values}, runs=runs, higher_is_better=True)
+      self.assertStartsWith(table.rows[1][1], expected.partition(',')[0])
+      self.assertEndsWith(table.rows[1][1], expected.partition(',')[2])
 
   @parameterized.parameters(
     (0.95254, 0.0426, '0.953 ± 0.043'),
@@ -105,6 +111,8 @@ class SeedTableTest(parameterized.TestCase):
     (-0.001, 0.3, '0.00 ± 0.30'),
     (-0.0, math.nan, '0.000'),
     (1e12, 3e9, '1,000,000,000,000 ± 3,000,000,000'),
+    (1e30, math.nan, '1e+30'),
+    (-1.23456e30, 5.678e28, '-1.235e+30 ± 5.7e+28'),
   )
   def test_numbers_have_as_many_digits_as_their_deviation_allows(
     self, mean, deviation, expected
@@ -147,6 +155,13 @@ class SeedTableTest(parameterized.TestCase):
     table = _make({**rows, 'lone': []}, higher_is_better=True)
     self.assertEmpty(table.bold)
     self.assertEndsWith(table.notes[-1], 'A (lone).')
+    # One of all seeds and one of six are enough; one of five is not.
+    for common, is_bold in ((6, True), (5, False)):
+      rows = {'a': np.arange(8), 'b': np.arange(8) + 1}
+      rows['c'] = np.arange(common) - 9
+      table = _make(rows, higher_is_better=True)
+      self.assertEqual(bool(table.bold), is_bold)
+      self.assertEqual('nothing is bold' in table.notes[-1], not is_bold)
     # One method is not compared.
     self.assertLen(_make({'a': np.arange(7)}, higher_is_better=True).notes, 1)
 

@@ -62,6 +62,18 @@ class SweepResultsTest(parameterized.TestCase):
     self.assertNotIn('None', judged)
     self.assertNotIn(' or ', judged)
 
+  def test_rows_that_differ_look_different(self):
+    rates = (0.1, 0.1234567, 0.12345674)
+    runs = fake_sweeps.grid(['fed_avg'], local_epochs=(1, 2, 3))
+    results = self._results(runs, [0.25] * 3)
+    results['varied'] = [
+      {'task.method': 'x', 'algorithm.strength': rate} for rate in rates
+    ]
+    told, _ = sweep_results.tell_groups(results)
+    self.assertEqual(list(told), ['Method', 'task.method', 'Strength'])
+    self.assertStartsWith(told['Method'].iloc[0], 'FedAvg')
+    self.assertEqual(list(told['Strength']), list(map(str, rates)))
+
   def test_a_run_that_has_not_begun_has_the_title_of_its_task(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
     folder, _ = fake_sweeps.write_results(self, runs, [0.25])

@@ -92,7 +92,7 @@ class ClientModelsTest(small_configs.TestCase):
       summary['test']['clients/accuracy'], np.mean(scores), places=6
     )
     self.assertAlmostEqual(
-      summary['test']['clients/accuracy_std'], np.std(scores), places=6
+      summary['test']['clients/accuracy_client_std'], np.std(scores), places=6
     )
     self.assertLess(len(scores), len(task.train.client_ids))
     self.assertEqual(summary['test']['clients/scored_clients'], len(scores))

@@ -202,9 +202,9 @@ class DrawTest(absltest.TestCase):
       ),
       more_test={
         'clients/accuracy': 0.7,
-        'clients/accuracy_std': 0.1,
+        'clients/accuracy_client_std': 0.1,
         'clients/f1_world': 0.3,
-        'clients/f1_world_std': 0.2,
+        'clients/f1_world_client_std': 0.2,
       },
     )
     # Those of the global model have diverged.
