@@ -120,8 +120,9 @@ def read_json(path: str | os.PathLike[str], form: Form) -> Any:
   """Returns the value in a JSON file.
 
   Args:
-    path: The file. Numbers that are not finite, integers of more than 64 bits
-      and values nested more than 64 deep are refused, whatever the form.
+    path: The file. Numbers that are not finite, integers of more than 64 bits,
+      members of one name and values nested more than 64 deep are refused,
+      whatever the form.
     form: The form that the value must have.
   """
   content = read_bytes(path)
@@ -140,7 +141,7 @@ def parse_json(content: str | bytes, form: Form) -> Any:
     ValueError: If the text is no JSON or has another form.
   """
   try:
-    value = json.loads(content)
+    value = json.loads(content, object_pairs_hook=_to_object)
     _check_values(value)
   except (ValueError, RecursionError) as error:
     raise ValueError(f'it is not valid JSON ({error})') from error
@@ -148,6 +149,15 @@ def parse_json(content: str | bytes, form: Form) -> Any:
   if misfit:
     raise ValueError(misfit)
   return value
+
+
+def _to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+  found = dict(pairs)
+  if len(found) < len(pairs):
+    names = [name for name, _ in pairs]
+    twice = next(name for name in names if names.count(name) > 1)
+    raise ValueError(f'an object has the member {twice!r:.80} twice')
+  return found
 
 
 def read_csv(

@@ -213,8 +213,8 @@ def main(argv: Sequence[str]) -> None:
   image_size = _read_image_size()
   client_folder.check_is_free(_OUTPUT_DIR.value)
   is_table = table_files.is_table(_DATASET.value)
-  pictures = (
-    None if is_table else picture_folder.find(_DATASET.value, _SPLIT.value)
+  pictures = picture_folder.find(
+    _DATASET.value, _SPLIT.value, is_table=is_table
   )
   names_clients = (
     pictures.has_clients
@@ -260,7 +260,7 @@ def main(argv: Sequence[str]) -> None:
       'image_size': image_size,
       'test_fraction_per_client': _TEST_FRACTION.value,
       'test_seed': None if _TEST_FRACTION.value is None else _SEED.value or 0,
-      'num_examples': len(data.labels),
+      'num_examples': sum(map(len, clients)),
       'num_test_examples': int(is_test.sum()),
       'num_clients': len(clients),
       'left_over': len(left_over),
@@ -290,7 +290,7 @@ def _tell(
   print(
     f'{data.name}, {_SPLIT.value}: x is {x_is}, y is {data.label}'
     f'{unused and f", and not used are {unused}"}; '
-    f'{len(data.labels):,} examples among '
+    f'{sum(sizes):,} examples among '
     f'{text_table.count(f"{len(clients):,}", "client")} of '
     f'{errors.span(sizes, ",")}; {held_out if is_test.any() else ""}'
     f'{num_left_over:,} left over.'

@@ -120,7 +120,7 @@ class NpzFolderClientData(client_data.ClientData):
 
   x holds features [n, ...] and y labels [n, ...]. A client's own test data are
   the arrays x_test and y_test of the same file; or the files stand in the
-  subfolder train, and those with the own test data, x and y, in test. Other
+  subfolder train, and those with the own test data, x and y, may in test. Other
   arrays are ignored. Files are read when a client is loaded, each time anew.
   """
 
@@ -138,10 +138,23 @@ class NpzFolderClientData(client_data.ClientData):
     self._folder = pathlib.Path(folder)
     try:
       names = set(os.listdir(self._folder))
-      self._is_divided = (
-        not any(name.endswith(_SUFFIX) for name in names)
-        and (self._folder / 'train').is_dir()
+      at_top = sorted(
+        name
+        for name in names
+        if name.endswith(_SUFFIX) and not name.startswith('.')
       )
+      divisions = [d for d in ('train', 'test') if (self._folder / d).is_dir()]
+      self._is_divided = not at_top and 'train' in divisions
+      if (
+        at_top
+        and divisions
+        and any(_Files(self._folder / d, _ARRAYS).list_ids() for d in divisions)
+      ):
+        raise errors.InputError(
+          f'The data folder {str(folder)!r} must hold the .npz files of clients '
+          f'or the folders train and test, got {at_top[0]} and '
+          f'{" and ".join(divisions)}.'
+        )
       place = self._folder / 'train' if self._is_divided else self._folder
       self._files = _Files(place, _ARRAYS)
       self._listed = frozenset(ids := self._files.list_ids())
@@ -187,7 +200,7 @@ class NpzFolderClientData(client_data.ClientData):
       files = _Files(self._folder / 'test', _ARRAYS)
       ids = tuple(files.list_ids())
     else:
-      return None
+      files = _Files(self._folder / 'train', _OWN_TEST_ARRAYS, is_optional=True)
     for client_id in ids:
       if client_id not in self._listed:
         raise errors.InputError(

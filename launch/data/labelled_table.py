@@ -21,12 +21,16 @@ import pyarrow as pa
 from pyarrow import compute
 
 # Names that pandas gives to row numbers without one.
-_ROW_NUMBERS = re.compile(r'|Unnamed: \d+|__index_level_\d+__')
+_ROW_NUMBERS = re.compile(r'|Unnamed: \d+(\.\d+)*|__index_level_\d+__')
 _NUMBER = r'^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$'
 # Numbers with decimal commas, separated thousands or per cent, too.
 _LIKE_NUMBER = (
   r"^\s*[-+]?(\d{1,3}([.,' ]\d{3})+|\d+)?[.,]?\d+([eE][-+]?\d+)?\s*%?\s*$"
 )
+# Spellings of missing values, where other values are numbers.
+_MISSING = ('NA', 'N/A', 'NaN', 'nan', 'None', 'null', 'NULL', '<NA>', '?', '-')
+# Larger integers have no exact float64.
+_LARGEST_EXACT = 2**53
 # Hugging Face's library gives it to examples without a class.
 _NO_CLASS = -1
 
@@ -68,6 +72,12 @@ def read(
   for other in texts:
     _check_column(table, other, 'A column to divide by')
   names = _choose_features(table, feature, label, others)
+  for name in texts:
+    if name in names:
+      raise errors.InputError(
+        f'--feature must not name the column to divide by, {name!r}, which is '
+        'read as text.'
+      )
   if image_size and not _is_image(table.schema.field(names[0]).type):
     raise errors.InputError(
       f'--image_size must be left out for column {names[0]!r}, which holds no '
@@ -82,6 +92,7 @@ def read(
         f'numbers, got {errors.list_some(names)}, of which {wide[0]} holds '
         'lists.'
       )
+  _check_exact(names, arrays)
   used = {label, *others, *names}
   keys = {name: _to_keys(table, name) for name in texts}
   _check_numbers_in_text(
@@ -125,20 +136,51 @@ def _check_column(table: pa.Table, name: str, flag: str) -> str:
     )
   if not places:
     known = table.column_names
+    shown = errors.list_some(list(map(repr, known)))
     raise errors.InputError(
-      f'{flag} must be one of {errors.list_some(known)}, got {name!r}.'
+      f'{flag} must be one of {shown}, got {name!r}.'
       + errors.suggest(name, known)
     )
   column = table.column(places[0])
   missing = column.null_count
   if _is_text(column.type):
     missing += compute.sum(compute.equal(column, '')).as_py() or 0
+    if _are_numbers_but_for(column, _MISSING):
+      missing += compute.sum(_is_one_of(column, _MISSING)).as_py()
   if missing:
     raise errors.InputError(
       f'Column {name!r} must have a value in each of {table.num_rows} rows, got '
       f'none in {missing}; fill them, or leave these rows or the column out.'
     )
   return name
+
+
+def _is_one_of(column: pa.ChunkedArray, texts: Sequence[str]) -> pa.Array:
+  return compute.is_in(column, value_set=pa.array(texts, column.type))
+
+
+def _are_numbers_but_for(column: pa.ChunkedArray, texts: Sequence[str]) -> bool:
+  """Returns whether some values are these texts, and the others numbers."""
+  are_texts = _is_one_of(column, texts)
+  others = column.filter(compute.invert(are_texts))
+  are_numbers = compute.match_substring_regex(others, _NUMBER)
+  return 0 < len(others) < len(column) and compute.all(are_numbers).as_py()
+
+
+def _check_exact(names: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
+  """Raises an InputError for integers that columns beside them would round."""
+  if np.result_type(*arrays).kind != 'f':
+    return
+  for name, values in zip(names, arrays, strict=True):
+    if values.dtype.kind not in 'iu':
+      continue
+    largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
+    if largest > _LARGEST_EXACT:
+      raise errors.InputError(
+        f'Column {name!r} must hold integers of at most 2**53 beside columns of '
+        f'other numbers, which would round them, got {largest}; choose columns '
+        'by --feature.'
+      )
 
 
 def _choose_features(
@@ -241,7 +283,10 @@ def _to_features(
       f'Column {name!r} must hold numbers, lists of them or images, got '
       f'{column.type}.'
     )
-  return _check_finite(_to_dense(column, name), name)
+  values = _to_dense(column, name)
+  # Tasks take numbers.
+  values = values.astype(np.uint8) if values.dtype.kind == 'b' else values
+  return _check_finite(values, name)
 
 
 def _check_finite(values: np.ndarray, name: str) -> np.ndarray:
@@ -323,10 +368,15 @@ def _class_names(schema: pa.Schema) -> dict[str, Sequence[str]]:
   note = (schema.metadata or {}).get(b'huggingface', b'{}')
   try:
     features = json.loads(note)['info']['features']
-    return {
+    found = {
       name: [str(label) for label in feature['names']]
       for name, feature in features.items()
       if feature.get('_type') == 'ClassLabel'
+    }
+    return {
+      name: names
+      for name, names in found.items()
+      if len(set(names)) == len(names) and ''.join(names).encode()
     }
   # The metadata is untrusted; without it, classes are numbers.
   except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -97,7 +97,7 @@ def read(dataset: str) -> labelled_dataset.LabelledDataset:
     feature='x',
     label='y',
     # Integers of one user may be the floats of another.
-    x=x.astype(np.float32) if x.dtype.kind == 'f' else x,
+    x=_to_float32(x.astype(np.uint8) if x.dtype.kind == 'b' else x),
     is_image=False,
     labels=labels,
     others={labelled_dataset.CLIENT: np.array(names, object)},
@@ -159,6 +159,12 @@ def _read_users(
         f'User {user!r} of {file} must have one number or string y per example, '
         f'got others, such as {found[user]["y"][0]!r:.40}.'
       )
+    # NumPy's strings end before a NUL.
+    if size and y.dtype.kind == 'U' and '\0' in ''.join(found[user]['y']):
+      raise errors.InputError(
+        f'User {user!r} of {file} must have strings y without the character NUL, '
+        'got one.'
+      )
     for name, array in (('x', x), ('y', y)):
       labelled_dataset.check_finite(
         array,
@@ -175,6 +181,11 @@ def _to_array(values: list[Any]) -> np.ndarray | None:
     array = np.array(values)
   except ValueError:
     return None
+  return _to_float32(array)
+
+
+def _to_float32(array: np.ndarray) -> np.ndarray:
+  """Returns floats as float32, others as they are."""
   if array.dtype.kind != 'f':
     return array
   with np.errstate(over='ignore'):
@@ -204,4 +215,6 @@ def _to_labels(
   if labels.dtype.kind == 'U':
     names, labels = np.unique(labels, return_inverse=True)
     return labels.astype(np.int64), {'y': names.tolist()}
-  return labels if labels.dtype.kind == 'f' else labels.astype(np.int64), {}
+  if labels.dtype.kind == 'f':
+    return _to_float32(labels), {}
+  return labels.astype(np.int64), {}

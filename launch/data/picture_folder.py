@@ -33,6 +33,7 @@ _PER_THREAD = 32
 _AT_ONCE = 1024
 _LABEL = 'class'
 _ONLY_SPLIT = 'train'
+_SPLITS = ('train', 'test', 'validation', 'valid', 'val', 'dev', 'eval')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,12 +60,16 @@ class PictureFolder:
     return len(self.pictures[0]) == max(_DEPTHS)
 
 
-def find(dataset: str, split: str) -> PictureFolder | None:
+def find(
+  dataset: str, split: str, *, is_table: bool = False
+) -> PictureFolder | None:
   """Returns the pictures of a folder; None if there are none.
 
   Args:
     dataset: The path of the folder.
     split: The name of the subfolder to read; 'train' for a folder without one.
+    is_table: Whether the folder also holds a table, which may not stand beside
+      pictures in folders.
   """
   root = pathlib.Path(os.path.expanduser(dataset))
   is_split = os.sep not in split and (root / split).is_dir()
@@ -77,8 +82,18 @@ def find(dataset: str, split: str) -> PictureFolder | None:
       filled.add(parts[0])
     else:
       others.append('/'.join(parts))
+  if is_table:
+    pictures = [parts for parts in pictures if len(parts) in _DEPTHS]
   if not pictures:
     return None
+  if is_table:
+    raise errors.InputError(
+      f'{root} must hold a table or pictures in folders, got both, such as the '
+      f'picture {"/".join(pictures[0])}; give the path of the table, or move it '
+      'elsewhere.'
+    )
+  if is_split:
+    _check_splits(root, split)
   if not is_split and split != _ONLY_SPLIT:
     raise errors.InputError(
       f'--split must name a folder of {root}, got {split!r}.'
@@ -135,6 +150,26 @@ def read(
     class_names={_LABEL: names},
     unused=found.others,
   )
+
+
+def _check_splits(root: pathlib.Path, split: str) -> None:
+  """Raises an InputError if the folder of a split may be that of a class."""
+  beside = [
+    entry.name
+    for entry in _entries(root)
+    if entry.is_dir(follow_symlinks=False)
+    and entry.name.lower() not in (split, *_SPLITS)
+    and any(
+      pathlib.PurePath(parts[-1]).suffix.lower() in _SUFFIXES
+      for parts in _walk(root / entry.name)
+    )
+  ]
+  if beside and split in _SPLITS:
+    raise errors.InputError(
+      f'{root} must hold splits alone beside {split}, which is read as one, got '
+      f'{errors.list_some(beside)}; give a class or client another name than '
+      f'{split}, or move the others elsewhere.'
+    )
 
 
 def _entries(folder: pathlib.Path) -> list[os.DirEntry]:

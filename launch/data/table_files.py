@@ -35,6 +35,9 @@ _GZIP = '.gz'
 _ONLY_SPLIT = 'train'
 # Spark's names of the parts of one table.
 _PART = re.compile(r'part-\d+')
+_OTHER_SPLIT = re.compile(r'(test|valid|validation|val|dev|eval)[-._]', re.I)
+# What Hugging Face's library writes beside the files of one split.
+_STATE = 'state.json'
 _INTEGER = re.compile(r'\s*[-+]?\d+\s*', re.ASCII)
 _DELIMITERS = ',;\t|'
 # A row must fit into a block.
@@ -58,7 +61,10 @@ def is_table(dataset: str) -> bool:
   path = pathlib.Path(os.path.expanduser(dataset))
   if path.is_dir():
     return bool(_list_files(path) or (path / 'dataset_dict.json').exists())
-  return path.exists() or _suffix_of(path) is not None
+  # Which LEAF has.
+  return path.suffix != '.json' and (
+    path.exists() or _suffix_of(path) is not None
+  )
 
 
 def read(
@@ -131,8 +137,37 @@ def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
       if _suffix_of(file) and not file.name.startswith(('.', '_', 'cache-'))
     ]
     if files:
-      return files
+      return _saved_files(place, files)
   return []
+
+
+def _saved_files(
+  folder: pathlib.Path, files: list[pathlib.Path]
+) -> list[pathlib.Path]:
+  """Leaves out files of earlier saves by Hugging Face's library."""
+  state = folder / _STATE
+  if not state.exists():
+    return files
+  form = {'_data_files': ([{'filename': str}], None)}
+  known = regular_files.read_json(state, form).get('_data_files')
+  if known is None:
+    return files
+  names = [entry['filename'] for entry in known]
+  missing = sorted(set(names) - {file.name for file in files})
+  if missing:
+    raise errors.InputError(
+      f'{folder} must have the files that its {_STATE} names, got none of '
+      f'{errors.list_some(missing, _SHOWN)}.'
+    )
+  return [file for file in files if file.name in names]
+
+
+def _stem(path: pathlib.Path) -> str:
+  """Returns a name without what tells its kind."""
+  name = path.name
+  if name.lower().endswith(_GZIP):
+    name = name[: -len(_GZIP)]
+  return name[: -len(_suffix_of(path))]
 
 
 def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
@@ -151,10 +186,12 @@ def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
   if pathlib.Path(split).name == split and (path / split).is_dir():
     return _list_files(path / split)
   files = _list_files(path)
-  of_split = [f for f in files if f.name.startswith((f'{split}-', f'{split}.'))]
+  of_split = [
+    f for f in files if f.name.startswith(f'{split}-') or _stem(f) == split
+  ]
   has_no_splits = (
-    len(files) == 1
-    or (path / 'state.json').exists()
+    (len(files) == 1 and not _OTHER_SPLIT.match(files[0].name))
+    or (path / _STATE).exists()
     or all(_PART.match(file.name) for file in files)
   )
   found = of_split or (files if split == _ONLY_SPLIT and has_no_splits else [])
@@ -165,6 +202,13 @@ def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
       f'{errors.list_some(names, _SHOWN) or "nothing"}, got {split!r}; a file '
       'per client must become one file with a column of clients, for --key.'
     )
+  stems = [_stem(file) for file in found]
+  for stem in stems:
+    if stems.count(stem) > 1:
+      twice = ', '.join(f.name for f in found if _stem(f) == stem)
+      raise errors.InputError(
+        f'{path} must hold each file once, got {twice}; give the path of one.'
+      )
   return found
 
 
@@ -243,20 +287,28 @@ def _infer_labels(table: pa.Table, name: str) -> pa.Table:
     ),
     parse_options=csv.ParseOptions(newlines_in_values=True),
   )[name].combine_chunks()
-  if pa.types.is_integer(values.type):
+  if pa.types.is_floating(values.type) and all(map(_is_integer, texts)):
+    # With a plus sign, or too large.
+    numbers = list(map(int, texts))
+    largest = max(numbers, key=abs)
+    if not -(2**63) <= largest < 2**63:
+      raise errors.InputError(
+        f'Column {name!r} must hold integers below 2**63, got {largest}; give '
+        'classes names that are no numbers.'
+      )
+    values = pa.array(numbers, pa.int64())
+  is_bool = pa.types.is_boolean(values.type)
+  if pa.types.is_integer(values.type) or is_bool:
     known = {}
     for text, value in zip(texts, values.to_pylist(), strict=True):
       other = known.setdefault(value, text)
       if value is not None and text.strip() != other.strip():
         raise errors.InputError(
           f'Column {name!r} must hold each value in one form, got {other!r} and '
-          f'{text!r}, which are one number.'
+          f'{text!r}, which are one value.'
         )
-  elif pa.types.is_floating(values.type) and all(map(_is_integer, texts)):
-    raise errors.InputError(
-      f'Column {name!r} must hold integers below 2**63, got '
-      f'{max(texts, key=len)}; give classes names that are no numbers.'
-    )
+  if is_bool:
+    return table  # The texts are names of classes.
   place = table.column_names.index(name)
   return table.set_column(place, name, values.take(encoded.indices))
 

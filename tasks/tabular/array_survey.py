@@ -27,6 +27,8 @@ _LARGE_FEATURE = 20
 _LARGEST_PIXEL = 255.0
 # A feature below this share of the others' scale has little effect.
 _VISIBLE = 0.01
+# Of so narrow a span for their size, values are almost one in float32.
+_NARROW = 1e-3
 # Squares of larger numbers leave the range of float64.
 _LARGEST_SQUARED = 1e150
 _list = functools.partial(errors.list_some, most=3)
@@ -103,7 +105,8 @@ def survey(
     if not has_classes:
       continue
     labels = np.unique(y)
-    if not 0 <= labels[0] <= labels[-1] < MOST_CLASSES:
+    lowest_label = -MOST_CLASSES if is_regression else 0
+    if not lowest_label <= labels[0] <= labels[-1] < MOST_CLASSES:
       if not is_regression:
         label = labels[0] if labels[0] < 0 else labels[-1]
         raise errors.InputError(
@@ -173,7 +176,14 @@ def warn(
     proposed = _propose_scale(found)
     # Of a feature that is 0 everywhere, nothing can vanish.
     varied = largest[largest > 0]
-    if proposed == _LARGEST_PIXEL or varied.min() >= _VISIBLE * proposed:
+    spans = (found.highest - found.lowest)[largest > 0] / varied
+    spans = spans[spans > 0]
+    if spans.size and spans.min() < _NARROW:
+      remedy = (
+        'task.standardize=True gives each mean 0 and deviation 1 (divided by one '
+        'number, values that differ little for their size would be almost one).'
+      )
+    elif proposed == _LARGEST_PIXEL or varied.min() >= _VISIBLE * proposed:
       remedy = f'task.scale={proposed:g} brings them below 1.'
     else:
       remedy = (
@@ -188,10 +198,11 @@ def warn(
   if is_regression:
     if found.one_hot or found.first_client:
       values = 'vectors of one 1 among 0s' if found.one_hot else 'whole numbers'
+      first = min(found.first_client, default=0)
       yield (
         f'The labels y are {values} ({_list(sorted(found.first_client))}), '
         'taken as targets of a regression: task.kind=classification makes them '
-        'classes.'
+        f'classes{", if they count from 0" * (first < 0)}.'
       )
     return
   if num_classes:

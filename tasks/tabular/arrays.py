@@ -294,6 +294,11 @@ def _check_classes(
       f"Array 'y' holds {y_spec.shape.as_list()} integers per example, one 1 "
       'among 0s; task.kind=classification takes such labels.'
     )
+  if not found.first_client and y_spec.shape.rank > 0:
+    raise errors.InputError(
+      f"Array 'y' must hold one class per example, [n], got {y_spec.dtype.name}"
+      f'{y_spec.shape.as_list()} of each, which are no vectors of one 1 among 0s.'
+    )
   if not found.first_client:
     raise errors.InputError(
       f"Array 'y' must hold one class per example, got "

@@ -178,6 +178,19 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
     self.assertEqual(data.own_test.client_ids, ('a',))
     self.assertLen(data.own_test.load_client('a')[1], 1)
 
+  def test_own_test_data_in_the_files_of_a_divided_folder(self):
+    own = _pair(5)
+    a = _pair(2) | {'x_test': own['x'], 'y_test': own['y']}
+    self._divide(a=(a, None), b=(_pair(3), None))
+    (self.folder / 'test').rmdir()
+    self.assertEqual(self._own_test().client_ids, ('a',))
+
+  def test_files_beside_those_of_a_divided_folder_are_refused(self):
+    self._divide(a=(None, _pair(1)))
+    self._save('a', **_pair(2))
+    with self.assertRaisesRegex(errors.InputError, 'a.npz and train and test'):
+      self._own_test()
+
   def test_a_client_with_test_data_alone(self):
     self._divide(a=(_pair(2), _pair(1)), b=(None, _pair(1)))
     with self.assertRaisesRegex(errors.InputError, "'b' .* in test alone"):

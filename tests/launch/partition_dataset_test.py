@@ -59,7 +59,7 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
       '--format=pdf',
     )
     self.assertIn(
-      'tiny_leaves/1.0.0, train: x is image, y is species; 240 examples among 6 '
+      'tiny_leaves/1.0.0, train: x is image, y is species; 180 examples among 6 '
       'clients of 30; 60 left over.',
       printed,
     )

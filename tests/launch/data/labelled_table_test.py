@@ -110,7 +110,11 @@ class LabelledTableTest(temporary_folders.TestCase):
       np.testing.assert_array_equal(data.x, pixels)
 
   @parameterized.parameters(
-    (['cat', 'dog'], ['dog', 'cat']), (['cat'], ['1', '0']), (7, ['1', '0'])
+    (['cat', 'dog'], ['dog', 'cat']),
+    (['cat'], ['1', '0']),
+    (['cat', 'cat'], ['1', '0']),
+    (['cat', '\ud800'], ['1', '0']),
+    (7, ['1', '0']),
   )
   def test_hugging_face_folder(self, names, expected):
     features = {'label': {'names': names, '_type': 'ClassLabel'}}
@@ -120,8 +124,11 @@ class LabelledTableTest(temporary_folders.TestCase):
     folder = self.folder / 'saved'
     (folder / 'train').mkdir(parents=True)
     (folder / 'dataset_dict.json').write_text('{"splits": ["train"]}')
-    (folder / 'train' / 'state.json').write_text('{}')
-    for name in ('data-0.arrow', 'data-1.arrow', 'cache-1.arrow'):
+    saved = ('data-0.arrow', 'data-1.arrow')
+    state = {'_data_files': [{'filename': name} for name in saved]}
+    (folder / 'train' / 'state.json').write_text(json.dumps(state))
+    # One of an earlier save, and one that is no data.
+    for name in (*saved, 'data-2.arrow', 'cache-1.arrow'):
       with pa.ipc.new_stream(folder / 'train' / name, table.schema) as writer:
         writer.write_table(table)
     self.assertTrue(table_files.is_table(str(folder)))
@@ -130,6 +137,9 @@ class LabelledTableTest(temporary_folders.TestCase):
     self.assertEqual(data.names_of('label', data.labels[:2]), expected)
     with self.assertRaisesRegex(errors.InputError, "got 'test'"):
       self._read(folder, split='test')
+    (folder / 'train' / saved[0]).unlink()
+    with self.assertRaisesRegex(errors.InputError, 'none of data-0.arrow'):
+      self._read(folder)
 
   def test_splits_are_files(self):
     for i, split in enumerate(('test', 'train')):
@@ -140,7 +150,7 @@ class LabelledTableTest(temporary_folders.TestCase):
       self._read(self.folder / 'd', split='../d')
 
   @parameterized.named_parameters(
-    ('no_label', {'x': [1], 'labels': [1]}, r'x, labels, .*mean labels\?'),
+    ('no_label', {'x': [1], 'labels': [1]}, r"'x', 'labels', .*mean labels\?"),
     ('missing_value', {'x': [1, 2], 'label': [1, None]}, 'got none in 1'),
     ('missing_in_list', {'x': [[1, None]], 'label': [1]}, 'missing values'),
     (
@@ -190,7 +200,8 @@ class LabelledTableTest(temporary_folders.TestCase):
     ('target', 'a,label\n1,0.5\n2,n.a.\n3,0.7\n', "'label' .* 'n.a.' .* in 1"),
     ('column_twice', 'a,b,b,label\n1,2,3,0\n', "'b' must .* once, got 2"),
     ('spaces', 'a,label\n1,yes\n2,yes \n3,no\n', "'yes' and 'yes ', .*spaces"),
-    ('zero', 'a,label\n1,01\n2,1\n3,02\n', "'01' and '1', .* one number"),
+    ('zero', 'a,label\n1,01\n2,1\n3,02\n', "'01' and '1', .* one value"),
+    ('forms', 'a,label\n1,true\n2,TRUE\n3,0\n', "'true' and 'TRUE', .* value"),
     ('large', f'a,label\n1,{2**63}\n2,0\n', r'below 2\*\*63, got 9.*808;'),
   )
   def test_columns_that_csv_files_get_wrong(self, content, regex):
@@ -205,10 +216,34 @@ class LabelledTableTest(temporary_folders.TestCase):
       (('01', '02', ' 02'), [1, 2, 2]),
       (('1e30', '2', '2.0'), [1e30, 2, 2]),
       (('true', 'false', 'true'), [1, 0, 1]),
+      (('+1', '-1', '+1'), [1, -1, 1]),
       (('"b, c"', '0', '"b, c"'), [1, 0, 1]),
     ):
       path.write_text('a,label\n' + ''.join(f'1,{t}\n' for t in written))
       self.assertEqual(self._read(path).labels.tolist(), expected)
+
+  def test_features_are_what_tasks_take(self):
+    path = self.folder / 't.csv'
+    path.write_text(
+      ',Unnamed: 0.1,Unnamed: 0,a,label\n0,0,0,true,0\n1,1,1,false,1\n'
+    )
+    data = self._read(path)
+    self.assertEqual((data.feature, data.x.dtype), ('a', np.uint8))
+    np.testing.assert_array_equal(data.x, [1, 0])
+    path.write_text(f'a,b,label\n{2**53 + 1},0.5,0\n2,1,1\n')
+    with self.assertRaisesRegex(errors.InputError, f"'a' .* got {2**53 + 1};"):
+      self._read(path)
+    self.assertEqual(self._read(path, feature='a').x[0], 2**53 + 1)
+
+  def test_a_missing_key_among_numbers_is_no_client(self):
+    path = self.folder / 't.csv'
+    path.write_text('x,label,key\n1,0,7\n2,1,NA\n')
+    with self.assertRaisesRegex(errors.InputError, "'key' .* got none in 1"):
+      self._read(path, others=['key'])
+    path.write_text('x,label,key\n1,0,NA\n2,1,DE\n')
+    self.assertEqual(self._read(path, others=['key']).others['key'][0], 'NA')
+    with self.assertRaisesRegex(errors.InputError, "'key', which is read as"):
+      self._read(path, others=['key'], feature='x,key')
 
   def test_texts_that_are_no_features(self):
     path = self.folder / 't.csv'

@@ -7,6 +7,7 @@ import json
 from fedfish_tff import errors
 from launch.data import labelled_dataset
 from launch.data import leaf_files
+from launch.data import table_files
 from tests import temporary_folders
 
 from absl.testing import parameterized
@@ -54,6 +55,7 @@ class LeafFilesTest(temporary_folders.TestCase):
       'all_data.json', _content(a=([1, 2], ['yes', 'no']), b=([3], ['maybe']))
     )
     self.assertTrue(leaf_files.is_leaf(path))
+    self.assertFalse(table_files.is_table(path))
     for dataset in (path, str(self.folder)):
       data = leaf_files.read(dataset)
       self.assertEqual(data.names_of('y', data.labels), ['yes', 'no', 'maybe'])
@@ -61,9 +63,10 @@ class LeafFilesTest(temporary_folders.TestCase):
       self.assertIsNone(data.is_test)
 
   def test_amounts(self):
-    self._write('a.json', _content(a=([1], [0.5]), b=([3], [2])))
+    self._write('a.json', _content(a=([True], [0.5]), b=([False], [2])))
     data = leaf_files.read(str(self.folder))
     np.testing.assert_array_equal(data.labels, np.float32([0.5, 2]))
+    self.assertEqual((data.labels.dtype, data.x.dtype), (np.float32, np.uint8))
 
   def test_other_folders(self):
     self.assertFalse(leaf_files.is_leaf(str(self.folder)))
@@ -91,6 +94,7 @@ class LeafFilesTest(temporary_folders.TestCase):
       _content(a=([1], ['0']), b=([1], [0])),
       'numbers y or all strings, got both',
     ),
+    ('nul', _content(a=([1, 2], ['u', 'u\0'])), "'a' .* without .* NUL"),
     ('null', _content(a=([None], [0])), "'a' .* such as None"),
     ('no_features', _content(a=([[], []], [0, 1])), r"'a' .* such as \[\]"),
     ('huge_x', _content(a=([[1.0], [1e39]], [0, 1])), "x of user 'a' .* in 1;"),
@@ -105,6 +109,12 @@ class LeafFilesTest(temporary_folders.TestCase):
   def test_refused(self, content, regex):
     self._write('all_data.json', content)
     self._refused(regex)
+
+  def test_a_user_twice_in_a_file(self):
+    content = json.dumps(_content(a=([1], [0])))
+    twice = content.replace('{"a":', '{"a": {"x": [2], "y": [1]}, "a":')
+    (self.folder / 'a.json').write_text(twice)
+    self._refused("the member 'a' twice")
 
   def test_test_users_without_training_data(self):
     self._write('train/0.json', _content(a=([1], [0])))

@@ -92,6 +92,19 @@ class PictureFolderTest(temporary_folders.TestCase):
     self.assertEqual(self._read().class_names, {'class': ['0']})
     self._refused("--split must name a folder .* got 'valid'", split='valid')
 
+  def test_a_folder_named_like_a_split_is_not_guessed(self):
+    self._save('train/1.png', _pixels(0))
+    self._save('bus/1.png', _pixels(1))
+    self._refused('splits alone beside train, .* got bus;')
+
+  def test_a_table_does_not_stand_beside_pictures(self):
+    self._save('plot.png', _pixels(0))
+    find = picture_folder.find
+    self.assertIsNone(find(str(self.folder), 'train', is_table=True))
+    self._save('cat/1.png', _pixels(0))
+    with self.assertRaisesRegex(errors.InputError, 'both, .* cat/1.png;'):
+      find(str(self.folder), 'train', is_table=True)
+
   def test_a_folder_without_pictures(self):
     (self.folder / '1').mkdir()
     (self.folder / '1/a.gif').write_bytes(b'GIF89a')

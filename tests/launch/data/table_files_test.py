@@ -144,6 +144,18 @@ class TableFilesTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(errors.InputError, regex):
       self._read(path)
 
+  def test_files_that_are_not_of_the_split(self):
+    self._write('d/train.csv', _CSV)
+    self._write('d/train.old.csv', _CSV)
+    self.assertLen(self._read(self.folder / 'd'), 2)
+    self._write('d/train.csv.gz', gzip.compress(_CSV))
+    with self.assertRaisesRegex(errors.InputError, 'train.csv, train.csv.gz;'):
+      self._read(self.folder / 'd')
+    self._write('e/test.csv', _CSV)
+    with self.assertRaisesRegex(errors.InputError, "test.csv, got 'train'"):
+      self._read(self.folder / 'e')
+    self.assertLen(self._read(self.folder / 'e', split='test'), 2)
+
   def test_a_pipe_is_not_waited_for(self):
     os.mkfifo(self.folder / 't.csv')
     with self.assertRaisesRegex(errors.InputError, 't.csv .* Not a regular'):

@@ -217,6 +217,19 @@ class ArraysTest(temporary_folders.TestCase):
     for i, y in enumerate(labels):
       self._save(f'c{i}', np.linspace(0, 1, 2 * len(y)).reshape(-1, 2), y)
 
+  def test_warns_of_negative_classes_and_narrow_features(self):
+    for i in range(10):
+      x = 1.7e12 + np.arange(4.0).reshape(-1, 1)
+      self._save(f'c{i}', x, np.array([-1.0, 1.0, 1.0, -1.0]))
+    features, labels = self._create().warnings
+    self.assertIn('task.standardize=True', features)
+    self.assertRegex(
+      labels, r'whole numbers \(-1, 1\), .* if they count from 0'
+    )
+    standardized = self._create(standardize=True)
+    x, _ = standardized.train.load_client(standardized.train.client_ids[0])
+    self.assertLen(np.unique(x), 4)
+
   def test_says_what_it_has_found(self):
     self._save_clients()
     task = self._create(scale=255)
