@@ -283,9 +283,10 @@ def _tell(
   sizes = [len(indices) for indices in clients]
   x_is = errors.list_some(data.feature.split(','))
   unused = errors.list_some(list(map(repr, data.unused)))
+  num_tested = sum(bool(is_test[indices].any()) for indices in clients)
   held_out = (
     f'{is_test.sum():,} of them for testing at '
-    f'{sum(is_test[indices].any() for indices in clients):,} clients; '
+    f'{text_table.count(f"{num_tested:,}", "client")}; '
   )
   print(
     f'{data.name}, {_SPLIT.value}: x is {x_is}, y is {data.label}'
