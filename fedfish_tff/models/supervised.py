@@ -185,8 +185,8 @@ def _create_mean_fns(
 ) -> class_metrics.MetricFns:
   """Creates metrics that are means over examples, and num_examples.
 
-  Keras' metrics give the same numbers, but Keras rebuilds their classes whenever
-  it makes one in a graph, which took a tenth of the time to build a process.
+  Keras' metrics give the same numbers. But Keras rebuilds their classes whenever
+  it makes one in a graph: that took a tenth of the time to build a process.
 
   Args:
     values: The values per example, by the metrics' names.

@@ -14,7 +14,6 @@ from launch.plots import style
 from launch.results import text_table
 
 import numpy as np
-import pandas as pd
 import tqdm
 
 
@@ -76,6 +75,21 @@ def write(
   )
 
 
+def _name_intervals(edges: np.ndarray) -> list[str]:
+  """Returns '[0.1, 0.25]', '(0.25, 0.5]' ..., with digits that differ."""
+  texts = []
+  for digits in range(4, 18):
+    texts = [f'{edge:.{digits}g}' for edge in edges]
+    if len(set(texts)) == len(edges):
+      break
+  if len(texts) == 1:  # All labels are equal.
+    return [f'[{texts[0]}, {texts[0]}]']
+  return [
+    f'{"(" if i else "["}{low}, {high}]'
+    for i, (low, high) in enumerate(zip(texts, texts[1:]))
+  ]
+
+
 def _write_summary(
   folder: pathlib.Path,
   data: labelled_dataset.LabelledDataset,
@@ -91,11 +105,12 @@ def _write_summary(
   labels, what = data.labels, 'Class'
   if labels.dtype.kind == 'f':
     what = data.label
-    tenths = pd.qcut(labels, 10, duplicates='drop')
-    if not len(tenths.categories):  # All labels are equal.
-      tenths = pd.cut(labels, 1)
-    classes, counts = datasets.count_labels(tenths.codes, clients)
-    class_names = [str(tenths.categories[i]) for i in classes]
+    edges = np.unique(np.quantile(labels, np.linspace(0, 1, 11)))
+    classes, counts = datasets.count_labels(
+      np.searchsorted(edges[1:-1], labels), clients
+    )
+    names_of_tenths = _name_intervals(edges)
+    class_names = [names_of_tenths[i] for i in classes]
   else:
     classes, counts = datasets.count_labels(labels, clients)
     class_names = data.names_of(data.label, classes)

@@ -180,6 +180,13 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
       [row[:2] for row in counts[1:]], [['a', '20'], ['b', '10']]
     )
     self.assertEqual(counts[2][2:], ['1'] * 10)
+    self.assertEqual(counts[0][2:4], ['[0, 0.4143]', '(0.4143, 0.8286]'])
+    self.folder = self.parent / 'small'
+    table = self._write_table('x,cost,key\n1,1e-320,a\n2,2e-320,a\n3,0.0,b\n')
+    self._run(table, *by_key[1:])
+    counts = list(csv.reader((self.folder / 'clients.csv').open()))
+    self.assertLen(set(counts[0]), len(counts[0]))
+    self.assertEqual(sum(map(int, counts[1][2:])), 2)
     self.folder = self.parent / 'others'
     self._refused(
       "needs classes.*'cost'",
