@@ -179,7 +179,7 @@ def tell_differences(groups: Groups) -> list[str]:
   """Returns sentences that name the pairs that differ beyond their methods."""
   pairs = pair_methods(groups)
   found = {
-    'Without a test of their difference': pairs.left_out,
+    'Left out of comparison.csv': pairs.left_out,
     'Compared, though not only the methods differ': pairs.different,
   }
   told = {

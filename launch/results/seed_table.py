@@ -157,7 +157,7 @@ def _find_bold(
       else:
         could |= bool(found.seeds)
   notes = [method_comparison.BOLD] * could
-  notes += ['Here, no method is.'] * (could and not bold)
+  notes += ['Here, nothing is bold.'] * (could and not bold)
   for (others, seeds), heads in few.items():
     where = '' if len(heads) == num_columns else f' in {"; ".join(heads)}'
     needed = paired_comparison.fewest_pairs(others)

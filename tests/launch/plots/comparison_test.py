@@ -127,7 +127,7 @@ class CompareWorkdirsTest(temporary_folders.TestCase):
     self.assertEqual(second, 'Diverged in round 4: FedFish, batch size 8.')
     table = (self._output / 'methods.md').read_text(encoding='utf-8')
     self.assertIn(
-      '\nA note.\nWithout a test of their difference: FedFish, batch size 8 with',
+      '\nA note.\nLeft out of comparison.csv: FedFish, batch size 8 with',
       table,
     )
     self.assertRegex(table, r'\| Method +\| +Training loss \|\n')

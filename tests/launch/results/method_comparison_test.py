@@ -170,7 +170,7 @@ class MethodPairsTest(parameterized.TestCase):
     self.assertLen(found.compared, 1)
     self.assertStartsWith(found.compared[0][0], 'FedFish')
     (told,) = method_comparison.tell_differences(groups)
-    self.assertStartsWith(told, 'Without a test')
+    self.assertStartsWith(told, 'Left out of comparison.csv')
     self.assertIn('SCAFFOLD', told)
     self.assertIn('(local_epochs, cohort_size)', told)
     # Without another pair, it is compared, and named too.
