@@ -137,12 +137,7 @@ class NpzFolderClientData(client_data.ClientData):
     """
     self._folder = pathlib.Path(folder)
     try:
-      names = set(os.listdir(self._folder))
-      at_top = sorted(
-        name
-        for name in names
-        if name.endswith(_SUFFIX) and not name.startswith('.')
-      )
+      at_top = _Files(self._folder, _ARRAYS).list_ids()
       divisions = [d for d in ('train', 'test') if (self._folder / d).is_dir()]
       self._is_divided = not at_top and 'train' in divisions
       if (
@@ -152,7 +147,7 @@ class NpzFolderClientData(client_data.ClientData):
       ):
         raise errors.InputError(
           f'The data folder {str(folder)!r} must hold the .npz files of clients '
-          f'or the folders train and test, got {at_top[0]} and '
+          f'or the folders train and test, got {at_top[0]}{_SUFFIX} and '
           f'{" and ".join(divisions)}.'
         )
       place = self._folder / 'train' if self._is_divided else self._folder

@@ -106,9 +106,9 @@ def flip_signs(differences: Sequence[float]) -> float:
   )
 
 
-def _is_zero(mean: float, values: np.ndarray) -> bool:
-  """Returns whether a mean of values is 0 but for rounding."""
-  return abs(mean) <= 1e-12 * np.abs(values).max()
+def _is_zero(statistic: float, values: np.ndarray) -> bool:
+  """Returns whether a mean or range of values is 0 but for rounding."""
+  return abs(statistic) <= 1e-12 * np.abs(values).max()
 
 
 def fewest_pairs(num_comparisons: int) -> int:
@@ -205,7 +205,7 @@ def _compare(
     count = len(gains) if unit == 'pair' else len(groups)
     if count < fewest_pairs(1):
       note = f'{count} {unit}{"s" * (count > 1)}: no interval'
-    elif np.ptp(differences) <= 1e-12 * np.abs(differences).max():
+    elif _is_zero(np.ptp(differences), differences):
       low = high = mean
       note = 'all differences are equal'
     else:

@@ -12,6 +12,8 @@ import numpy as np
 
 # The feature that names the client where folders or files do.
 CLIENT = 'client'
+# The names that are given to splits other than train.
+HELD_OUT_SPLITS = ('test', 'validation', 'valid', 'val', 'dev', 'eval')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ _PER_THREAD = 32
 _AT_ONCE = 1024
 _LABEL = 'class'
 _ONLY_SPLIT = 'train'
-_SPLITS = ('train', 'test', 'validation', 'valid', 'val', 'dev', 'eval')
+_SPLITS = (_ONLY_SPLIT, *labelled_dataset.HELD_OUT_SPLITS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -83,15 +83,16 @@ def find(
     else:
       others.append('/'.join(parts))
   if is_table:
-    pictures = [parts for parts in pictures if len(parts) in _DEPTHS]
+    for parts in pictures:
+      if len(parts) in _DEPTHS:
+        raise errors.InputError(
+          f'{root} must hold a table or pictures in folders, got both, such as '
+          f'the picture {"/".join(parts)}; give the path of the table, or move '
+          'it elsewhere.'
+        )
+    return None
   if not pictures:
     return None
-  if is_table:
-    raise errors.InputError(
-      f'{root} must hold a table or pictures in folders, got both, such as the '
-      f'picture {"/".join(pictures[0])}; give the path of the table, or move it '
-      'elsewhere.'
-    )
   if is_split:
     _check_splits(root, split)
   if not is_split and split != _ONLY_SPLIT:

@@ -15,6 +15,7 @@ import zlib
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
+from launch.data import labelled_dataset
 
 import pyarrow as pa
 from pyarrow import csv
@@ -35,7 +36,9 @@ _GZIP = '.gz'
 _ONLY_SPLIT = 'train'
 # Spark's names of the parts of one table.
 _PART = re.compile(r'part-\d+')
-_OTHER_SPLIT = re.compile(r'(test|valid|validation|val|dev|eval)[-._]', re.I)
+_HELD_OUT = re.compile(
+  f'({"|".join(labelled_dataset.HELD_OUT_SPLITS)})[-._]', re.IGNORECASE
+)
 # What Hugging Face's library writes beside the files of one split.
 _STATE = 'state.json'
 _INTEGER = re.compile(r'\s*[-+]?\d+\s*', re.ASCII)
@@ -190,7 +193,7 @@ def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
     f for f in files if f.name.startswith(f'{split}-') or _stem(f) == split
   ]
   has_no_splits = (
-    (len(files) == 1 and not _OTHER_SPLIT.match(files[0].name))
+    (len(files) == 1 and not _HELD_OUT.match(files[0].name))
     or (path / _STATE).exists()
     or all(_PART.match(file.name) for file in files)
   )
@@ -202,12 +205,14 @@ def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
       f'{errors.list_some(names, _SHOWN) or "nothing"}, got {split!r}; a file '
       'per client must become one file with a column of clients, for --key.'
     )
-  stems = [_stem(file) for file in found]
-  for stem in stems:
-    if stems.count(stem) > 1:
-      twice = ', '.join(f.name for f in found if _stem(f) == stem)
+  by_stem: dict[str, list[str]] = {}
+  for file in found:
+    by_stem.setdefault(_stem(file), []).append(file.name)
+  for names in by_stem.values():
+    if len(names) > 1:
       raise errors.InputError(
-        f'{path} must hold each file once, got {twice}; give the path of one.'
+        f'{path} must hold each file once, got {", ".join(names)}; give the '
+        'path of one.'
       )
   return found
 

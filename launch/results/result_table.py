@@ -356,20 +356,20 @@ def _common_bytes(frames: frames_lib.Frames) -> float:
 
   Runs that have diverged may have sent less, and do not count.
   """
+  totals = _known_totals(frames)
+  return math.nan if _are_alike(totals) else totals.min()
+
+
+def _known_totals(frames: frames_lib.Frames) -> pd.Series:
+  """Returns the bytes of the runs that have not diverged; empty if one lacks."""
   converged = _converged(frames)
   totals = _sent(frames)
   totals = totals[totals.index.isin(converged)]
-  if len(totals) < max(1, len(converged)) or _sent_alike(frames):
-    return math.nan
-  return totals.min()
+  return totals if len(totals) == len(converged) else totals[:0]
 
 
-def _sent_alike(frames: frames_lib.Frames) -> bool:
-  """Returns whether all runs that have not diverged sent the same bytes."""
-  converged = _converged(frames)
-  totals = _sent(frames)
-  totals = totals[totals.index.isin(converged)]
-  return len(totals) == len(converged) > 0 and np.allclose(totals, totals.min())
+def _are_alike(totals: pd.Series) -> bool:
+  return len(totals) > 0 and np.allclose(totals, totals.min())
 
 
 def _rounds_differ(frames: frames_lib.Frames, column: str) -> bool:
@@ -434,7 +434,8 @@ def make_table(
     if not found:
       head = _head(column, which)
       # Then it is the last one.
-      alike = which == EQUAL_BYTES and _sent_alike(frames.finished())
+      totals = _known_totals(frames.finished())
+      alike = which == EQUAL_BYTES and _are_alike(totals)
       without.append(head + ' (all runs have sent as much)' * alike)
   if without:
     notes = [*notes, f'Not shown, without a value: {"; ".join(without)}.']
